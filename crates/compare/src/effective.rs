@@ -139,14 +139,14 @@ fn depends_on_directory(resolution: &Resolution, profile: &Profile) -> bool {
     rules || imports
 }
 
-type Answer = Result<Arc<Resolution>, String>;
+type EffectiveResult = Result<Arc<Resolution>, String>;
 
 struct Answers<'a> {
     tree: &'a Tree,
     settings: &'a FileSettings,
     cache: &'a Cache,
     broken: BrokenSettings,
-    of: Vec<Option<Answer>>,
+    of: Vec<Option<EffectiveResult>>,
 }
 
 impl Answers<'_> {
@@ -198,7 +198,7 @@ impl Answers<'_> {
             of_directories: Vec::with_capacity(self.of.len()),
             problems: Vec::new(),
         };
-        let mut known: HashMap<Key, usize> = HashMap::new();
+        let mut known: HashMap<SetKey, usize> = HashMap::new();
         // The cache returns the same value for equal chains, so comparing pointers avoids most comparisons of
         // texts.
         let mut known_values: HashMap<*const Resolution, usize> = HashMap::new();
@@ -233,4 +233,4 @@ impl Answers<'_> {
 }
 
 /// Identity of a set: files with their kept bytes, and lost files.
-type Key = (Vec<(PathBuf, u64)>, Vec<(PathBuf, u64)>);
+type SetKey = (Vec<(PathBuf, u64)>, Vec<(PathBuf, u64)>);

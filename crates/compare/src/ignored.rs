@@ -19,13 +19,13 @@ pub(crate) struct Ignored {
 #[derive(Debug, PartialEq, Eq)]
 struct IgnoredNames {
     directory: PathBuf,
-    reach: Reach,
+    reach: PatternReach,
     names: Vec<String>,
 }
 
 /// Scope of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
+enum PatternReach {
     /// Only the directory itself.
     Here,
     /// The directory and everything below it.
@@ -68,8 +68,8 @@ impl Ignored {
     /// Returns the names that may be ignored in a directory.
     pub(crate) fn names_in<'a>(&'a self, directory: &Path) -> Vec<&'a str> {
         let counts = |place: &&IgnoredNames| match place.reach {
-            Reach::Here => place.directory == directory,
-            Reach::Below => directory.starts_with(&place.directory),
+            PatternReach::Here => place.directory == directory,
+            PatternReach::Below => directory.starts_with(&place.directory),
         };
         let mut names: Vec<&str> =
             self.places.iter().filter(counts).flat_map(|place| &place.names).map(String::as_str).collect();
@@ -80,7 +80,7 @@ impl Ignored {
 }
 
 /// Splits a pattern into its literal directories, its scope, and its last part.
-fn split(pattern: &str) -> Option<(PathBuf, Reach, &str)> {
+fn split(pattern: &str) -> Option<(PathBuf, PatternReach, &str)> {
     let pattern = pattern.trim_end();
     // The walk itself finds files that a later pattern includes again.
     if pattern.is_empty() || pattern.starts_with(['#', '!']) {
@@ -88,7 +88,7 @@ fn split(pattern: &str) -> Option<(PathBuf, Reach, &str)> {
     }
     let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
     let Some((before, last)) = pattern.rsplit_once('/') else {
-        return Some((PathBuf::new(), Reach::Below, pattern));
+        return Some((PathBuf::new(), PatternReach::Below, pattern));
     };
     // Only the literal beginning limits the scope. Anything after a wildcard is ignored here, which finds too many
     // candidates; each is looked up on disk later, so none is reported wrongly.
@@ -96,7 +96,7 @@ fn split(pattern: &str) -> Option<(PathBuf, Reach, &str)> {
     let parts: Vec<&str> = before.split('/').filter(|part| !part.is_empty()).collect();
     let literal: PathBuf = parts.iter().take_while(|part| is_literal(part)).collect();
     let is_exact = parts.iter().all(is_literal) && last != "**";
-    Some((literal, if is_exact { Reach::Here } else { Reach::Below }, last))
+    Some((literal, if is_exact { PatternReach::Here } else { PatternReach::Below }, last))
 }
 
 fn matcher(last: &str) -> Option<Gitignore> {

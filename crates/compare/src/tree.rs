@@ -97,7 +97,7 @@ impl Tree {
             }
             let judgement = names.judge(&path, name);
             if judgement.agents.is_some() || judgement.is_instructions {
-                part.entries.push(Entry { parent: parent.to_owned(), name: name.to_owned(), judgement });
+                part.entries.push(TreeEntry { parent: parent.to_owned(), name: name.to_owned(), judgement });
             }
             if entry != SnapshotEntry::Directory {
                 part.files += 1;
@@ -117,7 +117,7 @@ impl Tree {
             if let Some(parent) = path.parent()
                 && (judgement.agents.is_some() || judgement.is_instructions)
             {
-                part.entries.push(Entry { parent: parent.to_owned(), name, judgement });
+                part.entries.push(TreeEntry { parent: parent.to_owned(), name, judgement });
             }
         }
         Self::join(path, vec![part])
@@ -238,7 +238,7 @@ impl Tree {
                 tree.directories[*place].files += count;
             }
         }
-        for Entry { parent, name, judgement } in entries {
+        for TreeEntry { parent, name, judgement } in entries {
             if let Some(place) = places.get(&parent) {
                 tree.directories[*place].note(name, &judgement);
             }
@@ -305,7 +305,11 @@ fn find_ignored(root: &Path, names: &Names, parts: &[Part]) -> Unseen {
                 unseen.part.directories.push(path.clone());
                 unseen.folders.push(path);
             }
-            unseen.part.entries.push(Entry { parent: directory.to_owned(), name: name.into(), judgement });
+            unseen.part.entries.push(TreeEntry {
+                parent: directory.to_owned(),
+                name: name.into(),
+                judgement,
+            });
         }
     }
     unseen
@@ -347,7 +351,7 @@ pub fn is_version_control(entry: &DirEntry) -> bool {
 #[derive(Default)]
 struct Part {
     directories: Vec<PathBuf>,
-    entries: Vec<Entry>,
+    entries: Vec<TreeEntry>,
     /// Numbers of files by directory. A directory may occur repeatedly.
     counts: Vec<(PathBuf, u64)>,
     files: u64,
@@ -356,7 +360,7 @@ struct Part {
     ignore_files: Vec<PathBuf>,
 }
 
-struct Entry {
+struct TreeEntry {
     parent: PathBuf,
     name: OsString,
     judgement: Judgement,
@@ -414,7 +418,7 @@ impl Collector<'_> {
         let judgement = self.names.judge(path, entry.file_name());
         if judgement.agents.is_some() || judgement.is_instructions {
             let name = entry.file_name().to_owned();
-            self.part.entries.push(Entry { parent: parent.to_owned(), name, judgement });
+            self.part.entries.push(TreeEntry { parent: parent.to_owned(), name, judgement });
         }
         if is_directory {
             if is_version_control(entry) {

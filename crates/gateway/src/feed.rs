@@ -51,14 +51,14 @@ struct Feed {
 /// Contiguous changes after `floor`.
 struct Recent {
     floor: Sequence,
-    frames: VecDeque<Sent>,
+    frames: VecDeque<SentChange>,
     /// Total size of `frames`.
     bytes: usize,
 }
 
 /// A serialized change. The frame is `None` if the change could not be read; its number is kept so that cursors move
 /// past it.
-type Sent = (Sequence, Option<Frame>);
+type SentChange = (Sequence, Option<Frame>);
 
 impl Feeds {
     pub(crate) fn new(store: Store, metrics: Arc<Metrics>) -> Self {
@@ -140,7 +140,11 @@ impl Feeds {
         }
     }
 
-    async fn read(&self, workspace_id: &WorkspaceId, cursor: Sequence) -> Result<Vec<Sent>, StoreError> {
+    async fn read(
+        &self,
+        workspace_id: &WorkspaceId,
+        cursor: Sequence,
+    ) -> Result<Vec<SentChange>, StoreError> {
         let changes = self.store.changes_after(workspace_id, cursor, BATCH).await?;
         Ok(changes.into_iter().map(serialize).collect())
     }
@@ -209,14 +213,14 @@ impl Feed {
 
     /// Moves the head while `recent` is locked, so that a concurrent append cannot add the same changes.
     fn extend(&self, recent: &mut Recent, changes: impl Iterator<Item = Change>) {
-        let sent: Vec<Sent> = changes.map(serialize).collect();
+        let sent: Vec<SentChange> = changes.map(serialize).collect();
         let Some(newest) = sent.last().map(|(seq, _)| *seq) else { return };
         recent.extend(sent.into_iter());
         self.head.send_replace(newest);
     }
 
     /// Returns changes after a cursor, or `None` if the feed no longer has them.
-    fn after(&self, cursor: Sequence) -> Option<Vec<Sent>> {
+    fn after(&self, cursor: Sequence) -> Option<Vec<SentChange>> {
         let recent = self.recent.lock();
         if cursor < recent.floor {
             return None;
@@ -232,7 +236,7 @@ impl Recent {
     }
 
     /// Appends changes and evicts the oldest ones above the size limit.
-    fn extend(&mut self, changes: impl Iterator<Item = Sent>) {
+    fn extend(&mut self, changes: impl Iterator<Item = SentChange>) {
         for change in changes {
             self.bytes += weight(&change);
             self.frames.push_back(change);
@@ -247,13 +251,13 @@ impl Recent {
 }
 
 /// Memory used by a change: its text, its queue entry, and the shared pointer's counters.
-fn weight((_, frame): &Sent) -> usize {
-    frame.as_ref().map_or(0, |frame| frame.as_str().len()) + 2 * size_of::<Sent>()
+fn weight((_, frame): &SentChange) -> usize {
+    frame.as_ref().map_or(0, |frame| frame.as_str().len()) + 2 * size_of::<SentChange>()
 }
 
 /// The parameters of a notification: the stored body with the position and the origin of the change.
 #[derive(Serialize)]
-struct Parameters<'a> {
+struct NotificationParameters<'a> {
     seq: Sequence,
     #[serde(flatten)]
     body: Body<'a>,
@@ -294,11 +298,11 @@ impl Serialize for Body<'_> {
     }
 }
 
-fn serialize(change: Change) -> Sent {
+fn serialize(change: Change) -> SentChange {
     let Change { seq, origin, method, body } = change;
     let parsed = serde_json::from_str(&body);
-    let frame =
-        parsed.and_then(|body| rpc::notification(&method, &Parameters { seq, body, origin: &origin }));
+    let frame = parsed
+        .and_then(|body| rpc::notification(&method, &NotificationParameters { seq, body, origin: &origin }));
     if let Err(error) = &frame {
         tracing::error!(%seq, method, %error, "skipped an unreadable change in the log");
     }
@@ -398,7 +402,7 @@ mod tests {
             [("{}", ""), (r#"{ "b" : {"x": [1]}, "a": "\u0000" }"#, r#","b":{"x": [1]},"a":"\u0000""#)]
         {
             let body = serde_json::from_str(body).unwrap();
-            let parameters = Parameters { seq: Sequence(7), body, origin: &origin };
+            let parameters = NotificationParameters { seq: Sequence(7), body, origin: &origin };
             assert_eq!(serde_json::to_string(&parameters).unwrap(), format!(r#"{{"seq":7{members}{end}"#));
         }
     }

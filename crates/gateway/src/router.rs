@@ -34,8 +34,8 @@ impl Context {
     }
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Reply, ErrorObject>> + Send>>;
-type Handler = Box<dyn Fn(Context, Option<&RawValue>) -> Result<Answering, ErrorObject> + Send + Sync>;
+type AnswerFuture = Pin<Box<dyn Future<Output = Result<Reply, ErrorObject>> + Send>>;
+type Handler = Box<dyn Fn(Context, Option<&RawValue>) -> Result<AnswerFuture, ErrorObject> + Send + Sync>;
 
 #[derive(Default)]
 pub(crate) struct Router {
@@ -68,7 +68,7 @@ impl Router {
             {
                 return Err(other_workspace(Some(workspace_id)));
             }
-            Ok(Box::pin(handler(context, params)) as Answering)
+            Ok(Box::pin(handler(context, params)) as AnswerFuture)
         };
         self.handlers.insert(M::NAME, (M::ROLE, Box::new(answer)));
         self

@@ -32,7 +32,7 @@ pub async fn serve<C: McpCatalog>(
         line: Vec::new(),
         is_too_long: false,
         received: VecDeque::new(),
-        answering: Arc::new(Answering {
+        answering: Arc::new(AnswerQueue {
             output: Mutex::new(Output { stream: output, batch: None }),
             unanswered: watch::Sender::new(Unanswered::Nothing),
         }),
@@ -61,10 +61,10 @@ struct Lines<R, W> {
     line: Vec<u8>,
     is_too_long: bool,
     received: VecDeque<Received>,
-    answering: Arc<Answering<W>>,
+    answering: Arc<AnswerQueue<W>>,
 }
 
-struct Answering<W> {
+struct AnswerQueue<W> {
     output: Mutex<Output<W>>,
     unanswered: watch::Sender<Unanswered>,
 }

@@ -113,7 +113,7 @@ impl<S: Source> Toolbox<S> {
     }
 
     /// Returns the arguments of a call after rejecting unknown names.
-    fn arguments<'a>(&self, tool: &str, given: &'a Value) -> Result<Arguments<'a>, Refusal> {
+    fn arguments<'a>(&self, tool: &str, given: &'a Value) -> Result<CallArguments<'a>, Refusal> {
         let Value::Object(given) = given else {
             return Err(Refusal::new("the arguments must be an object"));
         };
@@ -133,7 +133,7 @@ impl<S: Source> Toolbox<S> {
                 )));
             }
         }
-        Ok(Arguments(given))
+        Ok(CallArguments(given))
     }
 }
 
@@ -306,9 +306,9 @@ impl<S: Source> McpCatalog for Toolbox<S> {
     }
 }
 
-struct Arguments<'a>(&'a Map<String, Value>);
+struct CallArguments<'a>(&'a Map<String, Value>);
 
-impl<'a> Arguments<'a> {
+impl<'a> CallArguments<'a> {
     fn text(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_phrase_counts_wherever_it_is_and_however_it_is_typed() {
+    fn phrases_match_anywhere_in_any_case() {
         for message in [
             "Don't remember this: my PIN is 1234",
             "My salary is 5. Please do NOT remember that.",

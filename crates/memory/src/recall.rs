@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_left_out_whole_or_says_so() {
+    fn texts_that_do_not_fit_are_omitted_or_marked() {
         let long = item("fact", &"x".repeat(16_000));
         let told = recall_text(&[long.clone(), item("fact", "short")]).unwrap();
         assert!(

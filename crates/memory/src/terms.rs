@@ -8,7 +8,7 @@ mod fold;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::fold::{Kind, fold, kind};
+use self::fold::{CharacterKind, fold, kind};
 
 /// Characters of a term.
 // Longer ones are not words, and PostgreSQL rejects those above 2,000 bytes.
@@ -125,32 +125,40 @@ fn runs(text: &str) -> impl Iterator<Item = Run> {
         loop {
             let first = characters.next()?;
             match kind(first) {
-                Kind::Between => {}
+                CharacterKind::Between => {}
                 // A mark without a character that it could belong to.
-                Kind::Mark | Kind::Ignored => {}
-                Kind::Spaced => {
+                CharacterKind::Mark | CharacterKind::Ignored => {}
+                CharacterKind::Spaced => {
                     let mut word = String::from(first);
                     let mut length = 1;
-                    while let Some(next) = characters
-                        .next_if(|next| matches!(kind(*next), Kind::Spaced | Kind::Mark | Kind::Ignored))
-                    {
-                        if kind(next) != Kind::Ignored && length < MAX_TERM_CHARS {
+                    while let Some(next) = characters.next_if(|next| {
+                        matches!(
+                            kind(*next),
+                            CharacterKind::Spaced | CharacterKind::Mark | CharacterKind::Ignored
+                        )
+                    }) {
+                        if kind(next) != CharacterKind::Ignored && length < MAX_TERM_CHARS {
                             word.push(next);
                             length += 1;
                         }
                     }
                     return Some(Run::Word(word));
                 }
-                Kind::Unspaced => {
+                CharacterKind::Unspaced => {
                     let mut all = vec![String::from(first)];
-                    while let Some(next) = characters
-                        .next_if(|next| matches!(kind(*next), Kind::Unspaced | Kind::Mark | Kind::Ignored))
-                    {
+                    while let Some(next) = characters.next_if(|next| {
+                        matches!(
+                            kind(*next),
+                            CharacterKind::Unspaced | CharacterKind::Mark | CharacterKind::Ignored
+                        )
+                    }) {
                         match (kind(next), all.last_mut()) {
-                            (Kind::Mark, Some(last)) if last.chars().count() < MAX_TERM_CHARS / 2 => {
+                            (CharacterKind::Mark, Some(last))
+                                if last.chars().count() < MAX_TERM_CHARS / 2 =>
+                            {
                                 last.push(next);
                             }
-                            (Kind::Mark | Kind::Ignored, _) => {}
+                            (CharacterKind::Mark | CharacterKind::Ignored, _) => {}
                             _ => all.push(String::from(next)),
                         }
                     }

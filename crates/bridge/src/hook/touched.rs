@@ -42,7 +42,7 @@ const MAX_PATH_BYTES: usize = 4_095;
 
 /// Returns the absolute paths of a call without duplicates.
 pub(super) fn paths(tool: &ToolUse, cwd: &Path) -> Vec<PathBuf> {
-    let mut found = Found { cwd, paths: BTreeSet::new() };
+    let mut found = TouchedPaths { cwd, paths: BTreeSet::new() };
     found.look(&tool.input, None, MAX_DEPTH);
     // Only lists of file names: contents and error messages in a result mention paths that were not touched.
     if let Value::Object(fields) = &tool.response {
@@ -73,12 +73,12 @@ enum Meaning {
     Command,
 }
 
-struct Found<'a> {
+struct TouchedPaths<'a> {
     cwd: &'a Path,
     paths: BTreeSet<PathBuf>,
 }
 
-impl Found<'_> {
+impl TouchedPaths<'_> {
     fn look(&mut self, value: &Value, meaning: Option<Meaning>, depth: usize) {
         match value {
             // Agents pass patches as `command` or as `input`, so the content decides and not the key. A patch must not

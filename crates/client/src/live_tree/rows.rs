@@ -114,7 +114,7 @@ enum RunKind {
 }
 
 #[derive(Debug, Clone)]
-struct Run {
+struct RowRun {
     /// Index of the first row.
     start: usize,
     depth: usize,
@@ -125,7 +125,7 @@ struct Run {
 /// All visible rows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Runs {
-    runs: Vec<Run>,
+    runs: Vec<RowRun>,
     len: usize,
 }
 
@@ -215,7 +215,7 @@ impl Runs {
 
     fn push(&mut self, rows: usize, depth: usize, scope: &Scope, kind: RunKind) {
         if rows > 0 {
-            self.runs.push(Run { start: self.len, depth, scope: scope.clone(), kind });
+            self.runs.push(RowRun { start: self.len, depth, scope: scope.clone(), kind });
             self.len += rows;
         }
     }
@@ -229,7 +229,7 @@ impl Runs {
     }
 
     /// Returns the run of a row and the row's offset in it.
-    fn find(&self, index: usize) -> Option<(&Run, usize)> {
+    fn find(&self, index: usize) -> Option<(&RowRun, usize)> {
         if index >= self.len {
             return None;
         }

@@ -71,8 +71,8 @@ pub(crate) fn find(
         });
     }
     Ok(match search(request, markers, reader, diagnostics) {
-        Search::Found { directory, marker } => marked(request, directory, marker),
-        Search::Nowhere { searched } => unmarked(request, &searched, markers),
+        MarkerSearch::Found { directory, marker } => marked(request, directory, marker),
+        MarkerSearch::Nowhere { searched } => unmarked(request, &searched, markers),
     })
 }
 
@@ -99,7 +99,7 @@ fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
 }
 
 /// Result of a search for markers.
-enum Search<'a> {
+enum MarkerSearch<'a> {
     Found {
         directory: &'a Path,
         marker: &'a str,
@@ -116,7 +116,7 @@ fn search<'a>(
     markers: &'a [String],
     reader: &mut DirectoryReader<'_>,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Search<'a> {
+) -> MarkerSearch<'a> {
     let Request { cwd, settings } = *request;
     // The markers are the last names of the reader.
     let first_marker = reader.names() - markers.len();
@@ -146,11 +146,11 @@ fn search<'a>(
                     if settings.profile.search.marker_check == MarkerCheck::RepositoryOrFile
                         && cwd.starts_with(directory.join(marker)) =>
                 {
-                    return Search::Nowhere {
+                    return MarkerSearch::Nowhere {
                         searched: format!("up to `{marker}`, which has no work tree,"),
                     };
                 }
-                Marker::Present => return Search::Found { directory, marker },
+                Marker::Present => return MarkerSearch::Found { directory, marker },
                 Marker::Dangling => {
                     let message =
                         format!("`{marker}` is a link that leads nowhere, so it does not mark a root");
@@ -159,7 +159,7 @@ fn search<'a>(
                 }
                 Marker::Refused => {
                     let marker = directory.join(marker);
-                    return Search::Nowhere {
+                    return MarkerSearch::Nowhere {
                         searched: format!("up to {}, which Git refuses,", marker.display()),
                     };
                 }
@@ -168,12 +168,12 @@ fn search<'a>(
         }
         if is_home && !settings.stop_at_fs_root() {
             let home = directory.display();
-            return Search::Nowhere {
+            return MarkerSearch::Nowhere {
                 searched: format!("up to your home directory {home}, where the search stops,"),
             };
         }
     }
-    Search::Nowhere { searched: "above".to_owned() }
+    MarkerSearch::Nowhere { searched: "above".to_owned() }
 }
 
 /// Returns true if `marker` in `directory` is the directory `own`, also through links.

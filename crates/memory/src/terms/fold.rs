@@ -5,7 +5,7 @@ use unicode_normalization::char::is_combining_mark;
 
 /// Role of a character in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CharacterKind {
     /// Letter or digit of a script that separates words.
     Spaced,
     /// Letter of a script that does not separate words, or attaches endings to them.
@@ -119,18 +119,18 @@ pub(super) fn fold(text: &str) -> impl Iterator<Item = char> {
 }
 
 /// Returns the role of a folded character.
-pub(super) fn kind(character: char) -> Kind {
+pub(super) fn kind(character: char) -> CharacterKind {
     if character.is_ascii_alphanumeric() {
-        Kind::Spaced
+        CharacterKind::Spaced
     } else if IGNORED.contains(&character) {
-        Kind::Ignored
+        CharacterKind::Ignored
     } else if is_combining_mark(character) {
-        Kind::Mark
+        CharacterKind::Mark
     } else if !character.is_alphanumeric() {
-        Kind::Between
+        CharacterKind::Between
     } else if is_in(UNSPACED, character) {
-        Kind::Unspaced
+        CharacterKind::Unspaced
     } else {
-        Kind::Spaced
+        CharacterKind::Spaced
     }
 }

@@ -61,7 +61,7 @@ fn other_words_are_not() {
 }
 
 #[test]
-fn what_has_no_spaces_is_looked_for_in_pairs() {
+fn scripts_without_spaces_use_bigrams() {
     assert_eq!(query("東京都"), ["東京", "京都"]);
     assert_eq!(query("都"), ["都"]);
     assert_eq!(query("the the THE"), ["the"]);
@@ -92,7 +92,7 @@ proptest! {
     fn terms_are_letters_digits_and_marks(text in "\\PC{0,200}") {
         for (term, places) in IndexTerms::of(&text).iter() {
             prop_assert!(!term.is_empty() && !places.is_empty());
-            prop_assert!(term.chars().all(|it| matches!(kind(it), Kind::Spaced | Kind::Unspaced | Kind::Mark)), "{term:?}");
+            prop_assert!(term.chars().all(|it| matches!(kind(it), CharacterKind::Spaced | CharacterKind::Unspaced | CharacterKind::Mark)), "{term:?}");
             prop_assert!(term.chars().count() <= MAX_TERM_CHARS, "{term:?}");
             prop_assert!(!term.chars().any(|it| it.is_ascii() && !it.is_ascii_alphanumeric()), "{term:?}");
         }

@@ -61,10 +61,10 @@ struct Done {
     bytes: usize,
     error: Option<StoreError>,
     /// Sends the result to the caller, once the outcome of the transaction is known.
-    answer: Answer,
+    answer: JobAnswer,
 }
 
-type Answer = Box<dyn FnOnce(Result<(), &StoreError>)>;
+type JobAnswer = Box<dyn FnOnce(Result<(), &StoreError>)>;
 
 impl Sqlite {
     /// Opens a file and brings its schema up to date.

@@ -44,7 +44,7 @@ struct Purge {
     removed: MemoryRemoved,
 }
 
-enum Progress {
+enum ForgettingProgress {
     More,
     Done(MemoryRemoved),
 }
@@ -94,7 +94,7 @@ impl Store {
         loop {
             let item_id = id.clone();
             let batch = async move |tx: &mut Tx<'_>| purge_batch(tx, &item_id).await;
-            if let Progress::Done(removed) = self.write(batch).await? {
+            if let ForgettingProgress::Done(removed) = self.write(batch).await? {
                 // The purged text must not remain readable in the write-ahead log.
                 self.empty_log().await;
                 return Ok(removed);
@@ -135,7 +135,7 @@ async fn mark(
 
 /// Purges the next turns that used an item.
 // The last batch also ends the purge and records it in the audit log.
-async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Progress, StoreError> {
+async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<ForgettingProgress, StoreError> {
     const TURNS: &str = "SELECT DISTINCT turn_id FROM memory_use WHERE item_id = $1 AND turn_id > $2
         ORDER BY turn_id LIMIT $3";
     const USES: &str = "SELECT workspace_id, turn_id, kind, place FROM memory_use
@@ -145,7 +145,7 @@ async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Progress, Sto
     let Some(Purge { scope, workspace_id, actor, after_turn, mut removed }) = find(tx, id).await? else {
         // There was no purge, or another gateway has completed it.
         tx.discard();
-        return Ok(Progress::Done(MemoryRemoved::default()));
+        return Ok(ForgettingProgress::Done(MemoryRemoved::default()));
     };
     let turns: Vec<TurnId> = tx.all(TURNS, values![id, &after_turn, BATCH], |mut row| row.next()).await?;
     if let Some(last) = turns.last() {
@@ -162,13 +162,13 @@ async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Progress, Sto
         if turns.len() as u64 == BATCH {
             let now = tx.now();
             tx.execute(GO_ON, values![last, &to_json(&removed)?, now, id]).await?;
-            return Ok(Progress::More);
+            return Ok(ForgettingProgress::More);
         }
     }
     tx.execute("DELETE FROM memory_purge WHERE item_id = $1", values![id]).await?;
     let event = AuditEvent::MemoryForgotten { item_id: id.clone(), scope, removed };
     audit::record(tx, actor.as_deref(), workspace_id.as_ref(), event).await?;
-    Ok(Progress::Done(removed))
+    Ok(ForgettingProgress::Done(removed))
 }
 
 /// Returns the locked purge of an item.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Index of a folder; `None` for the workspace's root.
 type FolderNumber = Option<usize>;
 
-struct Folder {
+struct SimulatedFolder {
     id: String,
     parent: FolderNumber,
     document: Option<u64>,
@@ -15,7 +15,7 @@ struct Folder {
 
 pub(crate) struct Documents {
     workspace: String,
-    folders: Vec<Folder>,
+    folders: Vec<SimulatedFolder>,
     root_document: Option<u64>,
     threads: Vec<(String, FolderNumber)>,
     /// A separate generator, because the model draws from the other one concurrently.
@@ -37,7 +37,7 @@ impl Documents {
         for parent in [None, None, Some(0)] {
             let params = documents.with(json!({ "name": "folder" }), "parent_folder_id", parent);
             let id = id(&call(client, "thread/folder/create", &params).await?["folder"]);
-            documents.folders.push(Folder { id, parent, document: None });
+            documents.folders.push(SimulatedFolder { id, parent, document: None });
         }
         Ok(documents)
     }

@@ -66,7 +66,7 @@ impl Log {
 }
 
 #[derive(Default)]
-struct Document {
+struct LedgerDocument {
     sent: HashSet<ContentHash>,
     acknowledged: BTreeMap<Version, ContentHash>,
 }
@@ -74,7 +74,7 @@ struct Document {
 /// Logs of all writers by document.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    documents: BTreeMap<SavedScope, Document>,
+    documents: BTreeMap<SavedScope, LedgerDocument>,
     interruptions: u64,
     /// Number of stored revisions by workspace.
     revisions: BTreeMap<WorkspaceId, u64>,
@@ -119,7 +119,7 @@ impl Ledger {
     }
 }
 
-impl Document {
+impl LedgerDocument {
     /// Compares the log with the stored texts, starting at version 1.
     fn check(&self, stored: &[ContentHash]) -> anyhow::Result<()> {
         let mut seen = HashSet::new();
@@ -182,7 +182,7 @@ mod tests {
         let acknowledged =
             acknowledged.iter().map(|(version, text)| (Version(*version), ContentHash::of(text))).collect();
         let stored: Vec<_> = stored.iter().map(ContentHash::of).collect();
-        let checked = Document { sent, acknowledged }.check(&stored);
+        let checked = LedgerDocument { sent, acknowledged }.check(&stored);
         checked.map_or_else(|error| error.to_string(), |()| "holds".to_owned())
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
     let announcement =
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| files.failure(&error))?;
     warn(context, Viewpoint::of_session(&resolver.session()), announcement.diagnostics());
-    let answer = Answer::new(&announcement, moved.as_ref());
+    let answer = ResolveOutput::new(&announcement, moved.as_ref());
     // Prepare the session file first: an announcement that cannot be recorded would be repeated forever.
     let prepared = match &file {
         None => None,
@@ -78,14 +78,14 @@ fn open(
 }
 
 /// Printed parts of an announcement, extracted before it is confirmed.
-struct Answer {
+struct ResolveOutput {
     json: serde_json::Value,
     reminder: Option<String>,
     passed_over: Vec<SkipReason>,
     left_over: usize,
 }
 
-impl Answer {
+impl ResolveOutput {
     fn new(announcement: &Announcement, moved: Option<&ResumeDifference>) -> Self {
         let reminders = [moved.and_then(ResumeDifference::reminder), announcement.reminder()];
         let reminders: Vec<String> = reminders.iter().flatten().map(Reminder::render).collect();

@@ -122,7 +122,7 @@ async fn a_silent_database_times_out_and_frees_its_connection() {
 }
 
 #[tokio::test]
-async fn a_statement_that_takes_too_long_says_that_the_database_is_unavailable() {
+async fn a_slow_statement_is_an_unavailable_database() {
     let given = given().await;
     let slow = async |tx: &mut crate::connection::Tx<'_>| {
         tx.script("SET statement_timeout = '100ms'; SELECT pg_sleep(10)").await
@@ -176,7 +176,7 @@ async fn the_time_is_the_databases() {
 
 // A caller that stops waiting leaves a transaction behind. The connection's next user must not end up in it.
 #[tokio::test]
-async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again() {
+async fn an_abandoned_transaction_ends_before_reuse() {
     let given = given().await;
     let workspace_id = workspace(&given.store, "demo").await;
     let pool = given.other;
@@ -208,7 +208,7 @@ async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again
 
 // A caller that stops waiting while BEGIN is on its way does not know whether the transaction exists.
 #[tokio::test]
-async fn a_transaction_that_was_left_while_it_began_is_over_too() {
+async fn an_abandoned_begin_ends_before_reuse() {
     let given = given().await;
     for _ in 0..20 {
         let mut connection = given.other.acquire().await.unwrap();
@@ -253,7 +253,7 @@ async fn a_connection_that_the_server_has_ended_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_pool_that_is_closed_waits_for_what_is_in_use_and_gives_nothing_more() {
+async fn a_closed_pool_waits_for_used_connections() {
     let given = given().await;
     let pool = given.other.clone();
     let in_use = pool.acquire().await.unwrap();

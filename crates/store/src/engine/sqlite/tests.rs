@@ -163,7 +163,7 @@ fn a_job_that_waits_for_something_else_is_refused() {
 }
 
 #[test]
-fn a_job_that_is_discarded_leaves_no_trace_and_wakes_nobody() {
+fn a_discarded_job_leaves_no_trace() {
     run(async |given| {
         let discarded = given.write(async |tx: &mut Tx<'_>| {
             tx.wake(Wake::Tokens);
@@ -177,7 +177,7 @@ fn a_job_that_is_discarded_leaves_no_trace_and_wakes_nobody() {
 
 // A full disk has this effect: SQLite may end a transaction on its own.
 #[test]
-fn a_transaction_that_is_lost_fails_every_job_in_it_and_the_next_one_succeeds() {
+fn a_lost_transaction_fails_only_its_jobs() {
     run(async |given| {
         let held = given.hold_writer().await;
         let first = given.insert(1);
