@@ -116,7 +116,7 @@ fn the_answer_names_its_event() {
 }
 
 #[test]
-fn what_the_agent_does_not_load_comes_at_its_start() {
+fn unloaded_files_come_at_the_start() {
     let project = Project::new("claude-code", TREE);
     project.write("CLAUDE.md", "Only this.\n");
     assert!(project.event("SessionStart", "startup").contains("ROOT RULES"));
@@ -154,7 +154,7 @@ fn only_old_sessions_are_removed_and_nothing_through_a_link() {
 }
 
 #[test]
-fn the_same_text_under_another_name_is_not_told_again() {
+fn identical_text_under_another_name_is_not_repeated() {
     let imported = [("CLAUDE.md", "@AGENTS.md\n"), ("AGENTS.md", "ROOT RULES\n")];
     assert_eq!(Project::new("claude-code", &imported).event("SessionStart", "startup"), "");
     let copied = [("CLAUDE.md", "ROOT RULES\n"), ("AGENTS.md", "ROOT RULES\n")];
@@ -165,7 +165,7 @@ fn the_same_text_under_another_name_is_not_told_again() {
 }
 
 #[test]
-fn what_the_agent_brings_in_by_itself_is_not_told_again() {
+fn files_loaded_by_the_agent_are_not_repeated() {
     let project = Project::new("claude-code", TREE);
     project.write("sub/CLAUDE.md", "@AGENTS.md\n");
     let text = project.reading("sub/deep/x.rs");
@@ -178,7 +178,7 @@ fn what_the_agent_brings_in_by_itself_is_not_told_again() {
 }
 
 #[test]
-fn a_file_that_was_read_is_not_told_again() {
+fn a_read_file_is_not_repeated() {
     let project = Project::new("claude-code", TREE);
     assert_eq!(project.reading("sub/AGENTS.md"), "");
     let text = project.reading("sub/deep/x.rs");
@@ -186,7 +186,7 @@ fn a_file_that_was_read_is_not_told_again() {
 }
 
 #[test]
-fn changes_are_told_and_removals_too() {
+fn changes_and_removals_are_announced() {
     let project = Project::new("claude-code", TREE);
     project.reading("sub/deep/x.rs");
     project.write("sub/AGENTS.md", "NEW SUB RULES\n");
@@ -196,7 +196,7 @@ fn changes_are_told_and_removals_too() {
 }
 
 #[test]
-fn every_session_is_told() {
+fn every_session_is_announced() {
     let project = Project::new("claude-code", TREE);
     let tell = |session: &str, agent: Value| {
         let input = json!({ "command": "cat sub/deep/x.rs" });
@@ -219,7 +219,7 @@ fn every_session_is_told() {
 }
 
 #[test]
-fn what_left_the_context_is_told_again() {
+fn text_dropped_from_the_context_is_resent() {
     // After each of these events the model has lost the texts.
     for (event, source) in [("SessionStart", "compact"), ("SessionStart", "clear"), ("PreCompact", "")] {
         let project = Project::new("claude-code", TREE);
@@ -234,7 +234,7 @@ fn what_left_the_context_is_told_again() {
 }
 
 #[test]
-fn long_files_are_named_and_nothing_is_longer_than_the_agent_takes() {
+fn long_files_are_named_within_the_agents_limit() {
     let project = Project::new("claude-code", &[("CLAUDE.md", "Its own.\n")]);
     let mut directory = String::new();
     // Eight files of 3,750 characters do not fit into the agent's limit together, so most of them are only named.
@@ -250,7 +250,7 @@ fn long_files_are_named_and_nothing_is_longer_than_the_agent_takes() {
 }
 
 #[test]
-fn codex_gets_what_it_never_loads_and_trust_is_its_own() {
+fn codex_gets_unloaded_files_by_its_own_trust() {
     let project = Project::new("codex", TREE);
     let patch = "*** Begin Patch\n*** Update File: sub/deep/x.rs\n@@\n-a\n+b\n*** End Patch";
     let text = project.after("apply_patch", json!({ "command": patch }));
@@ -290,7 +290,7 @@ fn gemini_gets_agents_files_unless_its_user_distrusts_the_folder() {
 }
 
 #[test]
-fn gemini_is_not_told_what_its_settings_make_it_read() {
+fn files_in_gemini_settings_are_not_repeated() {
     let project = Project::new("gemini-cli", TREE);
     project.write(".gemini/settings.json", r#"{"context": {"fileName": "AGENTS.md"}}"#);
     assert_eq!(project.event("SessionStart", "startup"), "");
@@ -363,7 +363,7 @@ fn guards_beside_a_file_hold_for_it() {
 
 /// Copilot runs the hooks of a project's `.claude/settings.json`, too.
 #[test]
-fn an_agent_that_borrows_hooks_is_told_what_it_does_not_load() {
+fn borrowed_hooks_supply_unloaded_files() {
     let project = Project::new("claude-code", TREE);
     project.write("sub/AGENTS.override.md", "OVERRIDING RULES\n");
     let input = json!({
@@ -429,7 +429,7 @@ fn a_broken_session_is_begun_anew() {
 }
 
 #[test]
-fn what_nobody_read_is_told_again() {
+fn undelivered_text_is_resent() {
     // The agent may end while the hook runs. Text that it did not read must not be recorded as delivered.
     struct Closed;
     impl std::io::Write for Closed {
@@ -458,7 +458,7 @@ fn what_nobody_read_is_told_again() {
 }
 
 #[test]
-fn hooks_of_one_session_at_the_same_time_tell_each_file_once() {
+fn concurrent_hooks_deliver_each_file_once() {
     let project = Project::new("claude-code", TREE);
     // Agents run tools in parallel. Without the session's lock several hooks would deliver the same file.
     let told: usize = std::thread::scope(|scope| {

@@ -89,7 +89,7 @@ fn every_agent_in_both_scopes_there_and_back() {
 }
 
 #[test]
-fn what_claude_code_gets() {
+fn claude_code_gets_unloaded_files() {
     let machine = Machine::new();
     machine.install("claude-code", Scope::User).unwrap();
     let settings: Value = serde_json::from_str(&read(&machine.claude())).unwrap();
@@ -124,7 +124,7 @@ fn comments_and_others_hooks_stay() {
 }
 
 #[test]
-fn after_somebody_elses_change_only_ours_goes() {
+fn undo_keeps_foreign_changes() {
     let machine = Machine::new();
     machine.write(&machine.claude(), THEIRS);
     machine.install("claude-code", Scope::User).unwrap();
@@ -151,7 +151,7 @@ fn a_program_that_has_moved_replaces_itself() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_left_as_it_is() {
+fn unknown_content_is_left_unchanged() {
     for text in [
         "{",
         "[]",
@@ -207,7 +207,7 @@ fn an_existing_jsonc_is_the_one_that_is_changed() {
 }
 
 #[test]
-fn nothing_of_ours_is_left_after_two_installations_around_somebody_elses_change() {
+fn undo_after_foreign_changes_removes_both_installations() {
     let mut machine = Machine::new();
     machine.install("claude-code", Scope::User).unwrap();
     let text = read(&machine.claude());
@@ -237,7 +237,7 @@ fn a_program_of_another_name_knows_itself() {
 }
 
 #[test]
-fn what_is_in_the_place_of_ours_is_refused() {
+fn foreign_files_in_our_place_are_refused() {
     for (agent, file, text, reason) in [
         (
             "claude-code",
@@ -315,7 +315,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
     #[test]
-    fn whatever_is_there_is_there_afterwards(settings in settings(), pretty in any::<bool>()) {
+    fn existing_files_are_kept(settings in settings(), pretty in any::<bool>()) {
         let machine = Machine::new();
         let text = if pretty { serde_json::to_string_pretty(&settings).unwrap() } else { settings.to_string() };
         machine.write(&machine.claude(), &text);

@@ -69,7 +69,7 @@ const TREE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn each_agents_file_gets_a_claude_file_and_gemini_is_told() {
+fn sync_links_claude_files_and_configures_gemini() {
     let tree = Tree::new(TREE);
     assert_eq!(tree.names(&tree.plan(Means::Link)), ["CLAUDE.md", "a/CLAUDE.md", ".gemini/settings.json"]);
     tree.make(Means::Link);
@@ -215,7 +215,7 @@ fn one_strange_file_stops_nothing() {
 }
 
 #[test]
-fn a_pipe_that_says_what_is_ignored_does_not_hold_us_up() {
+fn a_pipe_as_ignore_file_does_not_block() {
     let tree = Tree::new(&[("AGENTS.md", "R\n"), ("a/AGENTS.md", "A\n")]);
     // Opening a pipe without a writer blocks forever.
     let status = std::process::Command::new("mkfifo").arg(tree.root.join("a/.gitignore")).status().unwrap();
@@ -250,7 +250,7 @@ fn after_somebodys_change_only_our_name_goes() {
 }
 
 #[test]
-fn what_leads_nowhere_goes() {
+fn dangling_links_are_removed() {
     let tree = Tree::new(TREE);
     tree.make(Means::Link);
     std::fs::remove_file(tree.root.join("a/AGENTS.md")).unwrap();

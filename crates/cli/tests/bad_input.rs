@@ -155,7 +155,7 @@ fn names_that_are_not_there_or_are_several() {
 }
 
 #[test]
-fn without_a_gateway_every_command_that_needs_one_says_how_to_start_it() {
+fn commands_without_a_gateway_hint_at_serve() {
     let machine = Machine::new();
     for words in [
         "workspace list",
@@ -175,7 +175,7 @@ fn without_a_gateway_every_command_that_needs_one_says_how_to_start_it() {
 }
 
 #[test]
-fn a_port_that_is_taken_and_a_gateway_that_runs_already() {
+fn a_taken_port_differs_from_a_running_gateway() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let machine = Machine::new();
     let words = format!("serve --listen {}", taken.local_addr().unwrap());
@@ -188,7 +188,7 @@ fn a_port_that_is_taken_and_a_gateway_that_runs_already() {
 }
 
 #[test]
-fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
+fn invalid_and_insufficient_tokens_are_refused() {
     let (machine, _server) = Machine::with_workspace();
     let wrong = |token: &str, words: &str| {
         run_with(&machine, words, |command| {
@@ -221,7 +221,7 @@ fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
 }
 
 #[test]
-fn a_postgresql_that_is_not_there_is_told_of_before_it_is_waited_for() {
+fn a_missing_postgresql_is_reported_before_waiting() {
     let machine = Machine::new();
     let begun = Instant::now();
     let words = "serve --listen 127.0.0.1:0 --database postgres://me:secret@127.0.0.1:1/x";
@@ -238,7 +238,7 @@ fn a_postgresql_that_is_not_there_is_told_of_before_it_is_waited_for() {
 }
 
 #[test]
-fn a_postgresql_without_the_database_says_how_to_make_it() {
+fn a_missing_postgresql_database_has_a_hint() {
     let Some(database) = test_database() else { return };
     let machine = Machine::new();
     // The server exists, only the database does not. Retrying cannot help here, so the hint has to name the
@@ -316,7 +316,7 @@ fn a_home_that_cannot_be_written_to() {
 }
 
 #[test]
-fn without_a_terminal_nobody_is_asked() {
+fn no_terminal_means_no_question() {
     let (machine, _server) = Machine::with_workspace();
     machine.run_with("doc save", "text").done();
     machine.run("folder create services").done();
@@ -374,7 +374,7 @@ fn without_home_and_without_utf_8() {
 }
 
 #[test]
-fn a_terminal_of_20_columns_and_one_that_says_nothing() {
+fn narrow_and_unknown_terminals_are_supported() {
     let (machine, _server) = Machine::with_workspace();
     machine.write("project/AGENTS.md", "text\n");
     machine.run_with("doc save", "text").done();

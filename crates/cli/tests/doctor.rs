@@ -22,7 +22,7 @@ fn is(verdict: &str, message: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_set_up_that_is_well_is_said_to_be() {
+fn doctor_passes_a_working_setup() {
     let machine = Machine::new();
     assert_eq!(verdicts(&machine, "gateway", 0), is("ok", "none runs on this data directory"));
     assert!(!machine.data().exists(), "looking makes nothing");
@@ -39,7 +39,7 @@ fn a_set_up_that_is_well_is_said_to_be() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_what_to_do() {
+fn problems_are_reported_with_hints() {
     let machine = Machine::new();
     assert_eq!(machine.serve().stop("TERM").code(), Some(0));
     let token = machine.data().join("owner.token");
@@ -95,7 +95,7 @@ fn what_is_wrong_is_named_with_what_to_do() {
 }
 
 #[test]
-fn a_gateway_that_is_not_ready_is_not_said_to_be_well() {
+fn doctor_reports_a_gateway_that_is_not_ready() {
     let machine = Machine::new();
     let server = machine.serve();
     let database = machine.data().join("foreword.db");
@@ -111,7 +111,7 @@ fn a_gateway_that_is_not_ready_is_not_said_to_be_well() {
 }
 
 #[test]
-fn a_root_that_has_come_to_hold_private_files_is_reported() {
+fn doctor_reports_a_root_with_private_files() {
     let machine = Machine::new();
     let server = machine.serve();
     let root = machine.project().join("linked");
@@ -164,7 +164,7 @@ fn postgresql_is_asked_for_its_settings() {
 }
 
 #[test]
-fn a_status_needs_no_gateway_and_names_the_one_that_runs() {
+fn status_works_with_and_without_a_gateway() {
     let machine = Machine::new();
     let status = machine.run("status --format json").object();
     assert_eq!((&status["running"], status.get("url")), (&Value::Bool(false), None));

@@ -148,7 +148,7 @@ fn first_then(first: &str, again: &str) -> String {
 }
 
 #[test]
-fn edits_of_different_lines_are_merged_and_shown_before_they_are_saved() {
+fn edits_of_different_lines_are_merged_and_shown() {
     let (machine, _server) = machine_with("one\ntwo\nthree\nfour\nfive\n");
     // The script saves another version from within the editor, which makes the race certain. The changed
     // lines are far enough apart to merge.
@@ -172,7 +172,7 @@ fn edits_of_different_lines_are_merged_and_shown_before_they_are_saved() {
 }
 
 #[test]
-fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() {
+fn conflict_marks_are_not_saved() {
     let (machine, _server) = machine_with("base\n");
     let first = "echo theirs | \"$foreword\" doc save --force >/dev/null 2>&1; echo mine >\"$1\"";
     let said = edit(&machine, "doc edit", &first_then(first, "true"));
@@ -205,7 +205,7 @@ fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() 
 }
 
 #[test]
-fn a_document_that_was_archived_meanwhile_is_made_anew_only_after_another_look() {
+fn an_archived_document_is_recreated_only_after_a_review() {
     let (machine, _server) = machine_with("base\n");
     let first = "\"$foreword\" doc archive 2>/dev/null; echo mine >\"$1\"";
     let said = edit(&machine, "doc edit", &first_then(first, "echo anew >\"$1\""));
@@ -219,7 +219,7 @@ fn a_document_that_was_archived_meanwhile_is_made_anew_only_after_another_look()
 }
 
 #[test]
-fn programs_get_a_conflict_as_an_error_with_the_other_text() {
+fn a_conflict_in_json_contains_the_other_text() {
     let (machine, _server) = machine_with("base\n");
     let script = "echo theirs | \"$foreword\" doc save --force >/dev/null 2>&1; echo mine >\"$1\"";
     let error = edit(&machine, "doc edit --format json", script).error(1);
@@ -228,7 +228,7 @@ fn programs_get_a_conflict_as_an_error_with_the_other_text() {
 }
 
 #[test]
-fn the_same_text_saved_by_somebody_else_is_no_conflict() {
+fn identical_text_is_not_a_conflict() {
     let (machine, _server) = machine_with("base\n");
     let script = "echo same | \"$foreword\" doc save --force >/dev/null 2>&1; echo same >\"$1\"";
     // Version 2 is the other save. The edit adds no third one, as there is nothing left to change.
@@ -256,7 +256,7 @@ fn a_text_that_cannot_be_saved_is_kept() {
 }
 
 #[test]
-fn a_gateway_that_is_gone_when_the_editor_closes_costs_no_text() {
+fn text_survives_a_gateway_that_stopped_during_editing() {
     let (machine, server) = machine_with("base\n");
     let err = edit(&machine, "doc edit", &format!("kill -9 {}; sleep 0.1; echo mine >\"$1\"", server.pid()))
         .failed(3);
@@ -266,7 +266,7 @@ fn a_gateway_that_is_gone_when_the_editor_closes_costs_no_text() {
 }
 
 #[test]
-fn a_gateway_restarted_while_the_editor_is_open_still_gets_the_text() {
+fn text_is_saved_after_a_restart_during_editing() {
     for end in ["KILL", "TERM"] {
         let (machine, server) = machine_with("base\n");
         let script = "touch open; while test ! -e go; do sleep 0.02; done; echo mine >\"$1\"";

@@ -31,7 +31,7 @@ fn serve_without_umask(machine: &Machine) -> Server {
 }
 
 #[test]
-fn what_is_made_without_a_umask_is_private_all_the_same() {
+fn files_are_private_without_a_umask() {
     let machine = Machine::new();
     // Under a usual umask most files are private by accident. A umask of 000 reveals each file that relies
     // on it.
@@ -53,7 +53,7 @@ fn what_is_made_without_a_umask_is_private_all_the_same() {
 }
 
 #[test]
-fn a_start_mends_the_data_directory_and_leaves_the_home_directory_alone() {
+fn a_start_fixes_permissions_of_the_data_directory_only() {
     let (machine, server) = Machine::with_workspace();
     let mut edit = machine.command("doc edit");
     edit.env("EDITOR", "false");
@@ -72,7 +72,7 @@ fn a_start_mends_the_data_directory_and_leaves_the_home_directory_alone() {
 }
 
 #[test]
-fn a_second_gateway_on_one_database_is_refused_under_another_data_directory_too() {
+fn one_database_has_one_gateway_across_data_directories() {
     let (machine, server) = Machine::with_workspace();
     let database = machine.data().join("foreword.db");
     // The lock must follow the file and not its name. Through a link, two gateways would otherwise write to
@@ -95,7 +95,7 @@ fn a_second_gateway_on_one_database_is_refused_under_another_data_directory_too(
 }
 
 #[test]
-fn a_database_that_vanished_is_not_replaced_by_an_empty_one() {
+fn a_lost_database_is_not_replaced_by_an_empty_one() {
     let (machine, server) = Machine::with_workspace();
     assert_eq!(server.stop("TERM").code(), Some(0));
     let database = machine.data().join("foreword.db");
@@ -137,7 +137,7 @@ fn a_database_that_vanished_is_not_replaced_by_an_empty_one() {
 }
 
 #[test]
-fn another_database_in_the_place_of_the_one_that_was_used_is_refused() {
+fn a_swapped_database_is_refused() {
     let (machine, server) = Machine::with_workspace();
     assert_eq!(server.stop("TERM").code(), Some(0));
     let other = Machine::new();

@@ -70,7 +70,7 @@ fn on_terminal(machine: &Machine, words: &str) -> Option<String> {
 }
 
 #[test]
-fn a_malicious_repository_is_bounded_for_every_command_that_reads_files() {
+fn every_file_command_bounds_a_malicious_repository() {
     let machine = Machine::new();
     let deepest = repository::make(&machine.project(), file_count());
     let deepest = deepest.display();

@@ -67,7 +67,7 @@ fn a_server_in_a_sandbox_works_and_reaches_nothing_else() {
 }
 
 #[test]
-fn a_gateway_that_is_killed_in_a_call_takes_its_server_along() {
+fn an_mcp_server_dies_with_its_gateway() {
     // The mark on the command line distinguishes this server from those of tests that run at the same time.
     let mark = format!("killed-{}", std::process::id());
     let settings = format!(
@@ -122,7 +122,7 @@ impl Drop for Https {
 }
 
 #[test]
-fn a_server_behind_tls_is_trusted_by_its_root_and_not_without_it() {
+fn tls_servers_need_a_trusted_root() {
     let https = Https::start();
     let settings = format!(
         "[mcp.servers.far]\nurl = 'https://localhost:{}/mcp'\nwrite = 'allow'\nhidden = false\ntimeout_ms = 20000\n",
@@ -146,7 +146,7 @@ fn a_server_behind_tls_is_trusted_by_its_root_and_not_without_it() {
 }
 
 #[test]
-fn a_server_that_cannot_be_used_is_told_to_whoever_asks() {
+fn an_unusable_server_is_reported() {
     let settings = "[mcp.servers.gone]\ncommand = 'no-such-program'\nenv = ['NO_SUCH_VARIABLE']\n";
     let talk = Talk::with("chat", settings);
     talk.model.answer(Answer::text("Yes."));
@@ -189,7 +189,7 @@ fn a_pasted_secret_is_refused_and_not_repeated() {
 }
 
 #[test]
-fn what_a_server_says_is_in_no_log_whatever_is_logged() {
+fn server_output_never_reaches_a_log() {
     let secret = "a-secret-of-nobody";
     let settings = format!(
         "[mcp.servers.odd]\ncommand = 'python3'\nargs = ['{}', 'plain', '/dev/null']\nenv = ['FOREWORD_TEST_SECRET']\n\

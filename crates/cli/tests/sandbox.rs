@@ -75,7 +75,7 @@ impl Ordinary {
 }
 
 #[test]
-fn a_command_is_isolated_and_everybody_is_told() {
+fn isolation_is_shown_everywhere() {
     let talk = Ordinary::new();
     let root = talk.machine.root();
     let root = root.display();
@@ -144,7 +144,7 @@ fn cancelling_a_command_puts_protected_files_back_at_every_level() {
 }
 
 #[test]
-fn a_command_that_left_its_session_is_gone_when_the_gateway_is_killed() {
+fn detached_commands_die_with_the_gateway() {
     let talk = Ordinary::new();
     let mark = format!("1000{}", std::process::id());
     // `setsid` leaves the process group, so signals to the group do not reach the child.

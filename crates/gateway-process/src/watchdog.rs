@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_watched_ends_when_nobody_holds_the_pipe() {
+    fn watching_ends_with_its_pipe() {
         let directory = tempfile::tempdir().unwrap().keep();
         std::fs::write(directory.join("file"), "text").unwrap();
         let mut ended = patient();

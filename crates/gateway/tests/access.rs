@@ -168,7 +168,7 @@ fn the_table_has_every_method_once() {
 }
 
 #[tokio::test]
-async fn every_method_is_open_to_exactly_those_who_may_call_it() {
+async fn every_method_is_limited_to_its_roles() {
     let model = ScriptedModel::start().await.unwrap();
     model.answer_by(|_| Answer::text("yes"));
     let with = |settings: &mut GatewaySettings| with_model(settings, &model, &Setting::default());
@@ -277,7 +277,7 @@ async fn a_bound_owner_has_only_the_tokens_of_its_workspace() {
 }
 
 #[tokio::test]
-async fn what_is_done_with_a_token_bears_its_name() {
+async fn changes_carry_the_tokens_name() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let first = gateway.token("ann", Role::Editor, None).await.unwrap();

@@ -122,7 +122,7 @@ async fn nothing_outside_the_workspace_is_looked_at() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_compared_says_why() {
+async fn incomparable_texts_have_a_reason() {
     let place = Place::new().await;
     let mut reader = place.as_role(Role::Reader, false).await;
     let unknown = place.world.with(json!({ "agents": ["codx"] }));
@@ -139,7 +139,7 @@ async fn what_cannot_be_compared_says_why() {
 
 /// Agents follow links out of a project, but a reader of the workspace must not learn what lies outside.
 #[tokio::test]
-async fn links_tell_nothing_of_what_is_outside() {
+async fn links_reveal_nothing_outside() {
     let place = Place::new().await;
     let root = place.directory.path().join("root");
     std::fs::create_dir_all(root.join(".claude/rules")).unwrap();

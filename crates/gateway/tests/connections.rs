@@ -64,7 +64,7 @@ async fn half_a_body_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn whoever_shows_no_token_leaves_after_a_while() {
+async fn connections_without_a_token_are_closed() {
     let gateway = TestGateway::start_with(|settings| settings.listener.token_time = Duration::from_secs(2))
         .await
         .unwrap();
@@ -79,7 +79,7 @@ async fn whoever_shows_no_token_leaves_after_a_while() {
 }
 
 #[tokio::test]
-async fn silent_sockets_keep_nobody_with_a_token_out() {
+async fn silent_sockets_do_not_block_tokens() {
     let gateway = TestGateway::start_with(|settings| settings.listener.unauthenticated = 4).await.unwrap();
     let mut silent = Vec::new();
     for _ in 0..40 {
@@ -95,7 +95,7 @@ async fn silent_sockets_keep_nobody_with_a_token_out() {
 }
 
 #[tokio::test]
-async fn a_gateway_that_is_full_says_so() {
+async fn a_full_gateway_reports_its_limit() {
     let gateway = TestGateway::start_with(|settings| settings.listener.connections = 2).await.unwrap();
     let mut first = Socket::owner(&gateway).await;
     // Both slots belong to authenticated connections, so there is none that could be evicted for the third.

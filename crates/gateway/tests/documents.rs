@@ -19,7 +19,7 @@ fn members(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_saved_document_has_every_field_and_absent_ones_are_absent() {
+async fn absent_fields_of_a_saved_document_are_omitted() {
     let (_gateway, world, mut socket) = start().await;
     let saved = socket.ok("thread/agents_doc/save", world.with(json!({ "content": "Grüße\r\n" }))).await;
     assert_eq!(saved["warnings"], json!([]));
@@ -55,7 +55,7 @@ async fn a_saved_document_has_every_field_and_absent_ones_are_absent() {
 }
 
 #[tokio::test]
-async fn only_white_space_is_a_draft_that_nobody_gets() {
+async fn white_space_is_a_draft_without_effect() {
     let (_gateway, world, mut socket) = start().await;
     socket.ok("thread/agents_doc/save", world.with(json!({ "content": "root" }))).await;
     let draft = world.with(json!({ "folder_id": world.folder, "content": " \n\t" }));
@@ -67,7 +67,7 @@ async fn only_white_space_is_a_draft_that_nobody_gets() {
 }
 
 #[tokio::test]
-async fn a_text_over_the_prompt_budget_is_saved_with_a_warning() {
+async fn a_document_over_budget_is_saved_with_a_warning() {
     let (_gateway, world, mut socket) = start().await;
     let save = |text: String| world.with(json!({ "content": text }));
     assert_eq!(socket.ok("thread/agents_doc/save", save("é".repeat(16_000))).await["warnings"], json!([]));
@@ -80,7 +80,7 @@ async fn a_text_over_the_prompt_budget_is_saved_with_a_warning() {
 }
 
 #[tokio::test]
-async fn a_text_over_the_limit_is_refused_and_nothing_is_written() {
+async fn an_oversized_document_is_refused_without_a_write() {
     let (_gateway, world, mut socket) = start().await;
     let save = |text: String| world.with(json!({ "content": text }));
     // Carriage returns do not count: the limit is for the normalised text.
@@ -96,7 +96,7 @@ async fn a_text_over_the_limit_is_refused_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn a_conflict_says_what_was_expected_and_what_there_is() {
+async fn a_conflict_names_both_versions() {
     let (_gateway, world, mut socket) = start().await;
     let save = |text: &str, expected: Option<u64>| match expected {
         Some(expected) => world.with(json!({ "content": text, "expected_version": expected })),
@@ -178,7 +178,7 @@ async fn explicit_is_the_scopes_own_and_effective_the_nearest_active() {
 }
 
 #[tokio::test]
-async fn archiving_answers_what_is_effective_now_and_whether_there_was_something() {
+async fn archiving_returns_the_new_effective_document() {
     let (_gateway, world, mut socket) = start().await;
     let scope = world.with(json!({ "folder_id": world.folder }));
     assert_eq!(socket.ok("thread/agents_doc/archive", &scope).await, json!({ "archived": false }));
@@ -245,7 +245,7 @@ async fn history_comes_in_pages_newest_first_and_without_texts() {
 }
 
 #[tokio::test]
-async fn a_revision_can_be_read_and_restored_as_a_new_version() {
+async fn restoring_a_revision_creates_a_version() {
     let (_gateway, world, mut socket) = start().await;
     for text in ["one", "two"] {
         socket.ok("thread/agents_doc/save", world.with(json!({ "content": text }))).await;
@@ -273,7 +273,7 @@ async fn a_revision_can_be_read_and_restored_as_a_new_version() {
 }
 
 #[tokio::test]
-async fn a_scope_that_does_not_exist_is_named_by_every_method() {
+async fn every_method_names_an_unknown_scope() {
     let (gateway, world, mut socket) = start().await;
     let other = World::new(&gateway, "other").await;
     let deleted = World::grow(&gateway.owner_in_memory(), world.workspace.clone()).await.folder;

@@ -256,7 +256,7 @@ async fn documents_are_saved_over_the_version_that_is_named() {
 }
 
 #[tokio::test]
-async fn who_follows_a_resource_is_told_on_the_stream() {
+async fn subscribers_are_notified_on_the_stream() {
     let place = Place::new().await;
     let reader = place.client(Role::Reader, true).await;
     let listed = reader.ask("resources/list", json!({})).await;
@@ -309,7 +309,7 @@ async fn a_session_is_its_tokens_and_ends_with_it() {
 }
 
 #[tokio::test]
-async fn whatever_is_sent_is_answered() {
+async fn any_input_is_answered() {
     let place = Place::new().await;
     let reader = place.client(Role::Reader, true).await;
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });

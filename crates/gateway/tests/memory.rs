@@ -11,7 +11,7 @@ fn texts(answer: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_is_a_users_own_is_neither_seen_nor_written_by_others() {
+async fn user_memories_are_private() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let bound_to = Some(world.workspace.parse().unwrap());
@@ -51,7 +51,7 @@ async fn what_is_a_users_own_is_neither_seen_nor_written_by_others() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_remembered_or_asked_for_is_refused() {
+async fn invalid_memories_and_searches_are_refused() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let mut socket = Socket::owner(&gateway).await;
@@ -90,7 +90,7 @@ async fn what_cannot_be_remembered_or_asked_for_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_exported_can_be_imported_elsewhere_and_again() {
+async fn imports_elsewhere_are_idempotent() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let mut socket = Socket::owner(&gateway).await;

@@ -143,7 +143,7 @@ async fn a_directory_must_be_inside_the_workspaces() {
 
 /// A root that was valid when it was set may become a link to the gateway's own files, which must never reach a prompt.
 #[tokio::test]
-async fn a_root_that_became_a_link_to_the_gateways_data_tells_nothing_of_it() {
+async fn a_root_replaced_by_a_link_reveals_no_data() {
     let mut prompts = Prompts::start().await;
     let data = prompts.gateway.data().to_owned();
     let root = prompts.project.path().join("repo");
@@ -277,7 +277,7 @@ async fn a_hook_may_bring_a_section_or_fail_without_harm() {
 }
 
 #[tokio::test]
-async fn a_directory_in_place_of_a_bootstrap_file_is_an_error_at_the_start() {
+async fn a_directory_named_like_a_bootstrap_file_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir_all(directory.path().join("home/SOUL.md")).unwrap();
     let error = TestGateway::start_in(directory, |_| {}).await.err().unwrap();
@@ -301,7 +301,7 @@ async fn the_gateways_manifest_is_the_compilers() {
 
 /// A manifest that hides a truncation would be worse than no manifest.
 #[tokio::test]
-async fn the_manifest_says_what_happened_to_files_on_disk() {
+async fn the_manifest_records_decisions_about_files() {
     let mut prompts = Prompts::start().await;
     let file = prompts.project.path().join("repo/AGENTS.md");
     for (name, code, truncated) in [
@@ -336,7 +336,7 @@ async fn the_manifest_says_what_happened_to_files_on_disk() {
 }
 
 #[tokio::test]
-async fn a_manifest_names_only_the_hooks_that_its_reader_may_see() {
+async fn a_manifest_names_only_hooks_visible_to_its_reader() {
     let hook = |id: &'static str, visibility| {
         HookSubscription::new(id, Phase::PrePromptCompile, move |_: HookContext| async move {
             Ok(vec![PromptSection::new("one", id, id, "text").into()])

@@ -131,7 +131,7 @@ async fn a_folder_is_never_moved_below_itself() {
 }
 
 #[tokio::test]
-async fn deleting_a_folder_moves_what_it_holds_to_its_parent_and_archives_its_document() {
+async fn deleting_a_folder_moves_children_and_archives_its_document() {
     let (_gateway, world, mut socket) = start().await;
     let middle = folder(&mut socket, &world, "middle", Some(&world.folder)).await;
     let inner = folder(&mut socket, &world, "inner", Some(&middle)).await;
@@ -299,7 +299,7 @@ fn outline(tree: &Value) -> (Vec<&str>, Vec<&str>, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn a_part_of_a_tree_says_what_it_leaves_out() {
+async fn a_partial_tree_lists_omissions() {
     let (_gateway, world, mut socket) = start().await;
     let inner = folder(&mut socket, &world, "inner", Some(&world.folder)).await;
     let innermost = folder(&mut socket, &world, "innermost", Some(&inner)).await;
@@ -362,7 +362,7 @@ async fn a_part_of_a_tree_says_what_it_leaves_out() {
 }
 
 #[tokio::test]
-async fn the_threads_of_a_folder_come_a_page_at_a_time() {
+async fn threads_of_a_folder_are_paged() {
     let (_gateway, world, mut socket) = start().await;
     for number in 0..5 {
         let params = json!({ "title": format!("t{number}"), "folder_id": world.folder });

@@ -39,7 +39,7 @@ async fn a_phase_does_not_wait_and_shutdown_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_much_is_rejected_and_recorded() {
+async fn excess_contributions_are_rejected_and_recorded() {
     let running = Arc::new(AtomicUsize::new(0));
     let bench = narrow(move |_: HookContext| {
         let running = running.clone();
@@ -66,7 +66,7 @@ async fn what_is_too_much_is_rejected_and_recorded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_end_is_aborted_and_recorded() {
+async fn endless_hooks_are_aborted_and_recorded() {
     let bench = narrow(Does::Hang);
     for _ in 0..4 {
         bench.run().await.unwrap();

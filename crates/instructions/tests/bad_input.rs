@@ -191,7 +191,7 @@ fn contradicting_settings_are_errors() {
 }
 
 #[test]
-fn a_file_that_grows_while_it_is_read_is_read_in_bounds() {
+fn a_growing_file_is_read_within_bounds() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "start\n" }));
     let path = root.join("AGENTS.md");

@@ -75,7 +75,7 @@ impl Project {
 }
 
 #[test]
-fn an_import_has_its_own_block_after_the_file_that_names_it() {
+fn an_import_has_a_block_after_its_importer() {
     let project = Project::new(json!({
         "AGENTS.md": "See @docs/style.md and @missing.md, me@example.com.\n",
         "docs/style.md": "Style. More in @deep/naming.md.\n",

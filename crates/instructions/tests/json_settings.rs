@@ -110,7 +110,7 @@ fn gemini_loads_the_same_names_in_nested_directories() {
 }
 
 #[test]
-fn qwen_reads_the_names_of_its_settings_instead_of_its_own() {
+fn qwen_reads_the_file_names_in_its_settings() {
     let own = "home/.qwen/settings.json";
     let alone = "own QWEN.md | root QWEN.md | a QWEN.md | own AGENTS.md | root AGENTS.md | a AGENTS.md";
     let team = "own TEAM.md | root TEAM.md | a TEAM.md";

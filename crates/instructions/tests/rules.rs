@@ -160,7 +160,7 @@ fn lines_are_those_of_the_file() {
 }
 
 #[test]
-fn only_front_matter_is_blank_and_a_cut_keeps_it_out() {
+fn front_matter_alone_is_blank_and_stays_cut() {
     let mut project = Project::new(json!({
         "AGENTS.md": "---\naudience: main\n---\n \n",
         "a/AGENTS.md": format!("---\naudience: main\n# a note\n---\n{}# Last\n", "line\n".repeat(20)),

@@ -66,7 +66,7 @@ async fn say(lines: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_client_says_hello_and_calls_a_tool() {
+async fn a_client_initializes_and_calls_a_tool() {
     let answers = say(&[
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"ada","version":"1"}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
@@ -87,7 +87,7 @@ async fn a_client_says_hello_and_calls_a_tool() {
 }
 
 #[tokio::test]
-async fn whatever_is_sent_is_answered() {
+async fn any_input_is_answered() {
     let answers = say(&[
         "",
         "not json",
@@ -112,7 +112,7 @@ async fn whatever_is_sent_is_answered() {
 }
 
 #[tokio::test]
-async fn who_follows_a_resource_is_told_when_it_is_another() {
+async fn subscribers_are_notified_of_changes() {
     let notes = Notes::default();
     let (near, far) = tokio::io::duplex(64 * 1024);
     let (input, output) = tokio::io::split(near);
@@ -184,7 +184,7 @@ async fn followed_addresses_and_client_names_are_limited() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_too_long_and_ids_that_are_none_are_answered_and_the_next_one_is_heard() {
+async fn invalid_messages_are_answered_and_do_not_block() {
     // Longer than the limit. The server must skip the rest of the line; otherwise it would take the rest for a message.
     let long =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":"{}"}}"#, "x".repeat(9 * 1024 * 1024));

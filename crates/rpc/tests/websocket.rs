@@ -107,7 +107,7 @@ async fn ends(mut connection: mpsc::Receiver<()>) -> bool {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_internal_error_and_not_a_dead_connection() {
+async fn a_panic_is_an_error_on_an_open_connection() {
     let (address, _connections) = start(ConnectionLimits::default()).await;
     let endpoint =
         websocket::connect(&format!("ws://{address}/"), "t", &ConnectionLimits::default()).await.unwrap();
@@ -169,7 +169,7 @@ async fn a_request_is_answered_before_its_connection_is_closed() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_not_waited_for_when_its_connection_is_closed() {
+async fn closing_does_not_wait_for_an_unread_connection() {
     let (address, mut connections) = start(ConnectionLimits::default()).await;
     let asleep = never_read(address).await;
     let (outgoing, connection) = connections.recv().await.unwrap();
@@ -212,7 +212,7 @@ async fn a_client_that_is_quiet_but_alive_stays() {
 
 /// A listener that accepts but never responds, like a proxy without a gateway behind it.
 #[tokio::test(start_paused = true)]
-async fn whoever_accepts_and_says_nothing_is_no_gateway() {
+async fn a_silent_server_is_not_a_gateway() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/rpc", listener.local_addr().unwrap());
     let connecting = websocket::connect(&url, "t", &ConnectionLimits::default()).await;
@@ -273,7 +273,7 @@ async fn a_client_that_reads_slowly_but_steadily_gets_everything() {
 
 /// Notifications that the client does not read must not exhaust memory.
 #[tokio::test(start_paused = true)]
-async fn whoever_does_not_take_notifications_loses_the_connection() {
+async fn unread_notifications_close_the_connection() {
     let (near, far) = rpc::memory::pair();
     let (caller, mut notifications) = Caller::new(near);
     let sending = tokio::spawn(async move {

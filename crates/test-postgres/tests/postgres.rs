@@ -37,7 +37,7 @@ fn every_database_is_another_one() {
 }
 
 #[test]
-fn a_cluster_goes_away_and_comes_back_at_the_same_place() {
+fn a_cluster_restarts_at_the_same_address() {
     let Some(cluster) = test_cluster(Options::fast()) else { return };
     let url = cluster.create_database().unwrap();
     cluster.stop().unwrap();
@@ -58,7 +58,7 @@ fn a_cluster_that_was_killed_comes_back() {
 }
 
 #[test]
-fn a_command_gets_a_server_and_its_exit_code_is_kept() {
+fn with_postgres_keeps_the_exit_code() {
     if test_database().is_none() {
         return;
     }

@@ -78,7 +78,7 @@ fn project(make: fn(&Path)) -> Machine {
 }
 
 #[test]
-fn whatever_is_there_has_a_decision_for_every_agent() {
+fn every_file_has_a_decision_for_every_agent() {
     for (kind, make) in KINDS {
         let machine = project(*make);
         let root = machine.project();
@@ -103,7 +103,7 @@ fn whatever_is_there_has_a_decision_for_every_agent() {
 }
 
 #[test]
-fn whatever_is_there_every_command_ends() {
+fn every_command_ends_on_any_files() {
     for (kind, make) in KINDS {
         let machine = project(*make);
         let input = json!({

@@ -105,7 +105,7 @@ fn a_configuration_or_a_home_that_cannot_be_read() {
 }
 
 #[test]
-fn a_data_directory_that_cannot_be_entered_or_is_of_somebody_else() {
+fn an_inaccessible_or_foreign_data_directory_is_refused() {
     let user = Ordinary::new();
     let lock = "could not read ~/data/gateway.lock: Permission denied";
     user.while_mode(

@@ -101,7 +101,7 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
 }
 
 #[test]
-fn a_restore_never_replaces_a_database_and_never_believes_a_damaged_one() {
+fn restore_refuses_existing_and_damaged_databases() {
     let (machine, server) = Machine::with_workspace();
     let bob = machine.run("token create bob").word();
     machine.run("backup ../backup.db").done();
@@ -139,7 +139,7 @@ fn a_restore_never_replaces_a_database_and_never_believes_a_damaged_one() {
 
 /// A killed gateway leaves a write-ahead log. Moving only the database would apply that log to the next one.
 #[test]
-fn a_restore_does_not_mix_in_what_a_killed_gateway_left_behind() {
+fn restore_ignores_leftovers_of_a_killed_gateway() {
     let (machine, server) = Machine::with_workspace();
     machine.write("AGENTS.md", "in the backup\n");
     machine.run("doc save ../AGENTS.md").done();
@@ -233,7 +233,7 @@ fn a_backup_needs_a_place_and_a_database() {
 }
 
 #[test]
-fn a_backup_whose_name_sqlite_cannot_be_told_is_refused_and_leaves_nothing() {
+fn a_backup_with_an_impossible_name_is_refused() {
     let (machine, _server) = Machine::with_workspace();
     let copies = machine.root().join("copies");
     std::fs::create_dir(&copies).unwrap();

@@ -175,7 +175,7 @@ async fn a_killed_gateway_loses_nothing_on_sqlite() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_gateway_that_is_asked_to_end_also_answers_what_it_has_saved() {
+async fn shutdown_answers_accepted_saves() {
     let machine = Machine::new();
     let server = machine.serve();
     let work = Work::prepare(&machine).await;

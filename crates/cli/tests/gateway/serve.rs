@@ -52,7 +52,7 @@ fn a_token_never_reaches_a_log() {
 }
 
 #[test]
-fn a_start_says_what_to_do_next_and_the_commands_work() {
+fn the_first_start_suggests_commands_that_work() {
     let machine = Machine::new();
     let server = machine.serve();
     let log = eventually("the welcome", || Some(server.log()).filter(|log| log.contains("Ctrl-C")));
@@ -105,7 +105,7 @@ fn a_console_that_is_off_names_its_setting() {
 }
 
 #[test]
-fn a_later_start_says_what_there_is_and_what_is_missing() {
+fn a_later_start_lists_existing_and_missing_parts() {
     let machine = Machine::new();
     let server = machine.serve();
     machine.run("workspace create demo").done();
@@ -191,7 +191,7 @@ fn signals_end_it_gracefully_and_leave_no_address() {
 }
 
 #[test]
-fn what_a_killed_gateway_left_does_not_hinder_the_next() {
+fn leftovers_of_a_killed_gateway_do_not_block() {
     let (machine, server) = Machine::with_workspace();
     server.kill();
     assert!(machine.data().join("gateway.json").exists());
@@ -245,7 +245,7 @@ fn an_address_that_others_can_reach_needs_to_be_allowed() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_an_error_with_a_way_out() {
+fn a_taken_port_is_an_error_with_a_hint() {
     let machine = Machine::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();

@@ -79,7 +79,7 @@ impl Drop for Parent {
 }
 
 #[test]
-fn alone_it_answers_tells_events_and_ends_with_its_input() {
+fn stdio_alone_serves_calls_and_events() {
     let machine = Machine::new();
     let mut parent = Parent::start(&machine);
     let capabilities = parent.call("initialize", json!({}))["capabilities"].clone();
@@ -121,7 +121,7 @@ fn everything_that_was_asked_is_answered_before_the_end() {
 
 /// The proxy has the limits of the gateway, not the defaults.
 #[test]
-fn beside_a_gateway_a_message_may_be_as_long_as_the_gateway_allows() {
+fn a_stdio_proxy_accepts_messages_up_to_the_gateways_limit() {
     let machine = Machine::new();
     for (limit, length, code) in [(4 << 20, 2 << 20, None), (64 << 10, 100 << 10, Some(-32013))] {
         machine.write("home/config.toml", format!("[limits]\nmessage_bytes = {limit}\n"));
@@ -193,7 +193,7 @@ fn a_request_to_end_leaves_no_save_unanswered() {
 }
 
 #[test]
-fn when_the_gateway_beside_it_ends_it_ends_too_and_says_so() {
+fn a_stdio_proxy_ends_with_its_gateway() {
     let (machine, server) = Machine::with_workspace();
     let mut parent = Parent::start(&machine);
     parent.call("workspace/list", json!({}));

@@ -116,7 +116,7 @@ async fn follow(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_gateway_is_replaced_by_the_others_without_a_gap() {
+async fn other_gateways_replace_a_killed_one_without_a_gap() {
     let Some(database) = test_database() else { return };
     let flags = format!("--database {}", database.url());
     let machines = [Machine::new(), Machine::new(), Machine::new()];

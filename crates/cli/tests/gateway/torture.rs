@@ -18,12 +18,12 @@ async fn torment(database: Database) -> TortureReport {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_acknowledged_is_lost_while_a_gateway_on_sqlite_is_killed_and_frozen() {
+async fn torture_loses_no_acknowledged_save_on_sqlite() {
     torment(Database::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_acknowledged_is_lost_while_three_gateways_and_postgresql_are_killed_and_frozen() {
+async fn torture_loses_no_acknowledged_save_on_postgresql_with_three_gateways() {
     let Some(cluster) = test_cluster(Options::default()) else { return };
     torment(Database::Postgres(cluster)).await;
 }

@@ -125,7 +125,7 @@ fn every_page_is_in_the_table_of_contents() {
 }
 
 #[test]
-fn headings_are_reached_by_the_names_that_code_hosts_give_them() {
+fn headings_have_the_anchors_of_code_hosts() {
     let page = "# What `foreword explain` says\n\n## Try it\n\n## Try it\n\n## thread/agents_doc/get\n";
     let expected = ["threadagents_docget", "try-it", "try-it-1", "what-foreword-explain-says"];
     assert_eq!(anchors(page).into_iter().collect::<Vec<_>>(), expected);

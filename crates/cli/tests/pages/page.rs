@@ -136,7 +136,7 @@ pub(super) fn below(root: &Path, directory: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_block_says_what_it_is_for() {
+fn a_block_states_its_purpose() {
     let page =
         "```sh\na\nb\n```\n\ntext\n\n```sh not-run: it takes long\nc\n```\n\n```text output-like\nd\n```\n";
     let found: Vec<(usize, String, Role)> =

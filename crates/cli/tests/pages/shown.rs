@@ -84,7 +84,7 @@ fn dots_stand_for_what_varies() {
 }
 
 #[test]
-fn figures_may_differ_where_a_page_says_so() {
+fn figures_may_differ_in_marked_blocks() {
     let fits = |shown: &str, said: &str| compare(shown, said, Precision::Like).is_ok();
     assert!(fits(
         "stable  environment  ███   76 tokens, 1.5 %",

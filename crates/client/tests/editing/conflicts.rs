@@ -191,7 +191,7 @@ fn a_clean_merge_does_not_save_earlier_markers() {
 }
 
 #[test]
-fn a_save_with_a_lost_answer_does_not_conflict_with_itself() {
+fn a_repeated_save_does_not_conflict_with_itself() {
     for comes_late in [false, true] {
         let now = Instant::now();
         let mut editing = Editor::new(Some(&document(3, "a")));

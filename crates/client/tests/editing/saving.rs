@@ -263,7 +263,7 @@ fn a_late_answer_to_an_abandoned_request_is_ignored() {
 }
 
 #[test]
-fn a_too_long_text_is_kept_locally_until_it_is_shorter() {
+fn an_oversized_text_is_kept_locally() {
     let start = Instant::now();
     let later = start + AUTOSAVE_AFTER;
     let mut editing = Editor::new(None);

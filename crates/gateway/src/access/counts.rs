@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_written_later() {
+    fn failed_writes_are_repeated() {
         let counts = AccessCounts::default();
         counts.record_login(&token("ci"), at(0));
         let pending = counts.take(at(0));

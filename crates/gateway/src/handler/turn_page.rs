@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_turn_comes_in_pages_that_are_the_whole_together() {
+    fn pages_of_a_long_turn_add_up_to_it() {
         let page = |after| {
             let mut page = turn();
             cut(&mut page, after, 3_000);

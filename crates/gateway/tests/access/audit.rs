@@ -39,7 +39,7 @@ async fn tokens_and_their_use_are_audited() {
 }
 
 #[tokio::test]
-async fn what_happens_to_workspaces_and_what_is_forbidden_is_audited() {
+async fn workspace_changes_and_denials_are_audited() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let mut owner = Socket::owner(&gateway).await;
@@ -75,7 +75,7 @@ async fn what_happens_to_workspaces_and_what_is_forbidden_is_audited() {
 }
 
 #[tokio::test]
-async fn whoever_is_turned_away_is_audited_with_the_reason() {
+async fn rejections_are_audited_with_a_reason() {
     let gateway = TestGateway::start().await.unwrap();
     let revoked = gateway.token("gone", Role::Reader, None).await.unwrap();
     let mut owner = Socket::owner(&gateway).await;
@@ -153,7 +153,7 @@ async fn old_entries_are_forgotten() {
 }
 
 #[tokio::test]
-async fn who_approved_what_is_audited() {
+async fn approvals_are_audited() {
     let mut stage = Stage::set(Setting { mode: "agent", ..Setting::default() }).await;
     let arguments = json!({ "path": "a.txt", "content": "new" }).to_string();
     stage.model.answer(Answer::empty().tool_call("call_1", "write_file", &arguments));

@@ -63,7 +63,7 @@ async fn without_a_valid_token_nothing_is_answered() {
 }
 
 #[tokio::test]
-async fn a_token_is_taken_from_the_header_or_from_a_subprotocol_that_is_not_echoed() {
+async fn tokens_come_from_header_or_subprotocol() {
     let gateway = TestGateway::start().await.unwrap();
     let secret = gateway.owner_secret().unwrap();
     assert_eq!(post(&gateway, &secret, INITIALIZE).await.status, 200);
@@ -113,7 +113,7 @@ async fn connections_of_a_revoked_token_are_closed_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_busy_token_is_not_believed_for_longer_when_it_is_revoked() {
+async fn a_busy_token_is_rejected_after_its_revocation() {
     let gateway = TestGateway::start().await.unwrap();
     let mut owner = Socket::owner(&gateway).await;
     // The race between a lookup in progress and the revocation is narrow, so a cache that keeps the outdated result
@@ -148,7 +148,7 @@ async fn a_busy_token_is_not_believed_for_longer_when_it_is_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_revokes_their_own_token_still_gets_the_answer() {
+async fn revoking_the_own_token_is_answered() {
     let gateway = TestGateway::start().await.unwrap();
     for round in 0..20 {
         // The revocation closes the connection that made it. Its answer must be queued before, or the owner could not

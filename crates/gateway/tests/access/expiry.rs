@@ -35,7 +35,7 @@ async fn a_token_expires_with_its_connections() {
 
 /// Covers a lost wake and a database that was unavailable at that moment.
 #[tokio::test]
-async fn a_revoked_token_loses_its_connections_although_the_wake_was_lost() {
+async fn a_revoked_token_loses_connections_without_a_wake() {
     let mut stage = Stage::chat().await;
     let made = stage.socket.ok("token/create", json!({ "name": "listener" })).await;
     let mut listener = Socket::connect(&stage.gateway, made["secret"].as_str().unwrap()).await;
@@ -69,7 +69,7 @@ async fn a_revoked_tokens_running_turn_ends() {
 }
 
 #[tokio::test]
-async fn a_turn_ends_with_its_token_although_the_name_is_given_again() {
+async fn a_turn_ends_with_its_token_despite_a_reused_name() {
     let mut stage = Stage::chat().await;
     let made = json!({ "name": "helper", "role": "operator", "workspace_id": stage.workspace });
     let secret = stage.socket.ok("token/create", &made).await["secret"].as_str().unwrap().to_owned();

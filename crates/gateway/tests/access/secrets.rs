@@ -75,7 +75,7 @@ async fn secrets_are_not_in_the_database() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_lies_in_the_data_directory_is_private() {
+async fn files_in_the_data_directory_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let gateway = TestGateway::start().await.unwrap();
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;

@@ -21,7 +21,7 @@ async fn health_and_readiness_need_no_token() {
 }
 
 #[tokio::test]
-async fn the_front_page_needs_no_token_and_has_no_data_and_no_scripts() {
+async fn the_front_page_is_public_without_data_or_scripts() {
     let gateway = TestGateway::start().await.unwrap();
     let _world = World::new(&gateway, "a-secret-name").await;
     let secret = gateway.owner_secret().unwrap();

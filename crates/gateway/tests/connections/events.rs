@@ -57,7 +57,7 @@ fn keep_saving(gateway: &TestGateway, world: &World) -> tokio::task::JoinHandle<
 }
 
 #[tokio::test]
-async fn a_document_change_is_told_without_its_text() {
+async fn document_notifications_have_no_text() {
     let (gateway, world) = start().await;
     let mut socket = Socket::owner(&gateway).await;
     let subscribed = socket.ok("events/subscribe", world.with(json!({}))).await;
@@ -118,7 +118,7 @@ async fn a_document_change_is_told_without_its_text() {
 }
 
 #[tokio::test]
-async fn a_tree_change_is_told_with_its_reason() {
+async fn tree_notifications_have_a_reason() {
     let (gateway, world) = start().await;
     let mut socket = Socket::owner(&gateway).await;
     socket.ok("events/subscribe", world.with(json!({}))).await;
@@ -183,7 +183,7 @@ async fn the_answer_comes_before_the_first_notification() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_was_cut_off_for_a_thousand_changes_gets_them_all() {
+async fn a_reconnecting_client_gets_a_thousand_missed_changes() {
     let (gateway, world) = start_with_document().await;
     let mut cut_off = Socket::owner(&gateway).await;
     cut_off.ok("events/subscribe", world.with(json!({}))).await;
@@ -213,7 +213,7 @@ async fn a_client_that_was_cut_off_for_a_thousand_changes_gets_them_all() {
 }
 
 #[tokio::test]
-async fn since_says_what_is_already_known() {
+async fn since_skips_known_changes() {
     let (gateway, world) = start().await;
     let mut socket = Socket::owner(&gateway).await;
     for (since, replayed) in [(0, vec![1, 2, 3]), (1, vec![2, 3]), (2, vec![3])] {
@@ -236,7 +236,7 @@ async fn since_says_what_is_already_known() {
 }
 
 #[tokio::test]
-async fn everybody_who_follows_is_told_everything() {
+async fn all_subscribers_get_all_changes() {
     let (gateway, world) = start_with_document().await;
     let reader = gateway.token("reader", Role::Reader, Some(world.workspace.parse().unwrap())).await.unwrap();
     let mut first = Socket::owner(&gateway).await;
@@ -344,7 +344,7 @@ async fn http_has_no_events() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
+async fn a_client_that_never_reads_is_dropped_alone() {
     let gateway = TestGateway::start_with(|settings| {
         // Small enough that the answers below overflow it together with the sockets' buffers.
         settings.limits.outgoing_bytes = 256 * 1024;
@@ -416,7 +416,7 @@ async fn a_gateway_that_was_down_catches_its_clients_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn gateways_on_one_database_tell_each_others_clients() {
+async fn gateways_on_one_database_share_notifications() {
     let Some(database) = test_database() else { return };
     let database = Database::Postgres(database.url().to_owned());
     let here = TestGateway::start_on(database.clone()).await.unwrap();

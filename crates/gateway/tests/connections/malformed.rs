@@ -105,7 +105,7 @@ async fn a_message_of_exactly_the_limit_is_taken() {
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_is_refused_and_the_websocket_lives_on() {
+async fn an_oversized_message_is_refused_on_an_open_websocket() {
     let gateway = TestGateway::start().await.unwrap();
     let mut socket = Socket::owner(&gateway).await;
     for bytes in [MIB + 1, 2 * MIB] {
@@ -125,7 +125,7 @@ async fn a_message_over_the_limit_is_refused_and_the_websocket_lives_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_far_over_the_limit_is_refused_and_the_websocket_closed() {
+async fn a_message_far_over_the_limit_closes_the_websocket() {
     let gateway = TestGateway::start().await.unwrap();
     for round in 0..5 {
         let mut socket = Socket::owner(&gateway).await;
@@ -162,7 +162,7 @@ async fn a_body_over_the_limit_is_refused() {
 }
 
 #[tokio::test]
-async fn a_line_over_the_limit_is_refused_and_the_next_one_read() {
+async fn an_oversized_line_does_not_block_the_next() {
     let gateway = TestGateway::start().await.unwrap();
     let mut line = Line::open(&gateway);
     for bytes in [MIB + 1, 2 * MIB, 5 * MIB] {
@@ -188,7 +188,7 @@ async fn a_binary_frame_is_a_parse_error() {
 }
 
 #[tokio::test]
-async fn a_text_frame_that_is_not_utf8_is_a_parse_error_and_ends_the_websocket() {
+async fn invalid_utf8_is_a_parse_error_that_closes_the_websocket() {
     let gateway = TestGateway::start().await.unwrap();
     for bytes in [&b"\xff\xfe"[..], b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xc3\"}", b"\xed\xa0\x80"] {
         let mut socket = Socket::owner(&gateway).await;
@@ -241,7 +241,7 @@ async fn a_line_that_is_not_utf8_is_a_parse_error() {
 }
 
 #[tokio::test]
-async fn an_empty_message_is_a_parse_error_but_an_empty_line_is_nothing() {
+async fn empty_messages_are_parse_errors_but_empty_lines_are_ignored() {
     let gateway = TestGateway::start().await.unwrap();
     let mut socket = Socket::owner(&gateway).await;
     socket.send("").await;
@@ -256,7 +256,7 @@ async fn an_empty_message_is_a_parse_error_but_an_empty_line_is_nothing() {
 }
 
 #[tokio::test]
-async fn a_last_line_without_an_end_is_answered_before_stdio_closes() {
+async fn an_unterminated_last_line_is_answered() {
     let gateway = TestGateway::start().await.unwrap();
     let mut line = Line::open(&gateway);
     line.send_unfinished(r#"{"jsonrpc":"2.0","id":"last","method":"initialize"}"#).await;

@@ -109,7 +109,7 @@ async fn subscribers_reload_after_a_standby_was_promoted() {
 }
 
 #[tokio::test]
-async fn a_question_outlives_a_database_that_is_away_for_a_moment() {
+async fn an_approval_survives_a_short_database_outage() {
     let Some(cluster) = test_cluster(Options::fast()) else { return };
     let database = Some(Database::Postgres(cluster.create_database().unwrap()));
     let log = Log::default();
@@ -166,7 +166,7 @@ const SMALL_DISK: &str = "FOREWORD_TEST_SMALL_DISK";
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_reported_and_costs_nothing_that_was_saved() {
+fn a_full_disk_is_reported_without_losing_saves() {
     if std::env::var_os(SMALL_DISK).is_some() {
         return on_a_small_disk();
     }
@@ -176,7 +176,7 @@ fn a_full_disk_is_reported_and_costs_nothing_that_was_saved() {
     let run = std::process::Command::new("unshare")
         .args(["--map-root-user", "--mount", "sh", "-c", &script, "sh"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "outage::a_full_disk_is_reported_and_costs_nothing_that_was_saved", "--nocapture"])
+        .args(["--exact", "outage::a_full_disk_is_reported_without_losing_saves", "--nocapture"])
         .env(SMALL_DISK, directory.path())
         .output();
     match run {

@@ -52,7 +52,7 @@ async fn restart(gateway: TestGateway) -> TestGateway {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_accepted_over_websocket_is_finished() {
+async fn accepted_websocket_requests_are_finished() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let mut socket = Socket::owner(&gateway).await;
@@ -65,7 +65,7 @@ async fn what_was_accepted_over_websocket_is_finished() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_accepted_over_http_is_finished() {
+async fn accepted_http_requests_are_finished() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let secret = gateway.owner_secret().unwrap();
@@ -77,7 +77,7 @@ async fn what_was_accepted_over_http_is_finished() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_accepted_over_stdio_is_finished() {
+async fn accepted_stdio_requests_are_finished() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let (mut input, stdin) = tokio::io::duplex(1024 * 1024);
@@ -161,7 +161,7 @@ async fn every_acknowledged_save_is_there_afterwards() {
 }
 
 #[tokio::test]
-async fn clients_are_told_and_the_directory_is_free_again() {
+async fn shutdown_informs_clients_and_frees_the_directory() {
     let gateway = TestGateway::start().await.unwrap();
     let announced = gateway.data().join("gateway.json");
     let file: Value = serde_json::from_slice(&std::fs::read(&announced).unwrap()).unwrap();
@@ -211,7 +211,7 @@ async fn an_address_that_others_can_reach_has_to_be_allowed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_never_reads_does_not_hold_up_the_end() {
+async fn a_client_that_never_reads_does_not_delay_shutdown() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let big = world.with(json!({ "content": "x".repeat(65_000) }));

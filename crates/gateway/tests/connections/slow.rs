@@ -104,7 +104,7 @@ fn call(world: &World, id: usize) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_over_http_that_nobody_reads_is_given_up() {
+async fn an_unread_http_answer_is_dropped() {
     let gateway = TestGateway::start_with(|settings| settings.listener.write_time = LIMIT).await.unwrap();
     let world = big_document(&gateway).await;
     let body = json!((0..64).map(|id| call(&world, id)).collect::<Vec<_>>()).to_string();
@@ -129,7 +129,7 @@ async fn an_answer_over_http_that_nobody_reads_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_parent_process_that_never_reads_is_given_up_and_nobody_else_notices() {
+async fn a_parent_that_never_reads_is_dropped_alone() {
     let gateway = TestGateway::start().await.unwrap();
     let world = big_document(&gateway).await;
     let limits =
@@ -168,7 +168,7 @@ async fn a_parent_process_that_never_reads_is_given_up_and_nobody_else_notices()
 }
 
 #[tokio::test]
-async fn half_a_line_over_stdio_keeps_nothing_else_from_being_said() {
+async fn half_a_line_over_stdio_blocks_no_other_message() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let (parent, child) = duplex(64 * 1024);

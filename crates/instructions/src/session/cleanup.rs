@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_others_keep_is_not_ours() {
+    fn foreign_files_are_kept() {
         let holder = tempfile::tempdir().unwrap();
         let ours = holder.path().join("ours");
         let linked = holder.path().join("linked");

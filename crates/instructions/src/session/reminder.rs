@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resume_says_only_what_differs() {
+    fn a_resume_lists_only_differences() {
         let reminder = Reminder::SessionResumeDiff {
             cwd: ("/r/a".into(), "/r/b".into()),
             root: ("/r".into(), "/r".into()),

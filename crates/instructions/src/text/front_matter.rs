@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_line() {
+    fn problems_have_lines() {
         for (text, line, part) in [
             ("---\nx: y\napplies_to: *.ts\n---\n", 3, "in quotes"),
             ("---\napplies_to: 5\n---\n", 2, "a glob or a list of globs"),

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_the_line_of_the_text() {
+    fn problems_have_the_line_of_the_text() {
         let problem = parse("name: a\n\tdescription: b\n: [\n").unwrap_err();
         assert!(problem.line.is_some_and(|line| (2..=4).contains(&line)), "{problem:?}");
         assert!(!problem.message.contains("at line"), "{problem:?}");

@@ -8,7 +8,7 @@ use instructions::{CODELIA, Delivery, Reminder};
 use crate::project::Project;
 
 #[test]
-fn what_the_start_carried_is_not_announced() {
+fn start_files_are_not_announced() {
     let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
     let resolver = project.resolver(project.session("a"));
     assert!(resolver.resolve(&project.root.join("a/x.rs")).unwrap().is_empty());
@@ -57,7 +57,7 @@ fn parallel_calls_announce_a_file_once() {
 }
 
 #[test]
-fn a_changed_text_is_announced_and_a_touched_file_is_not() {
+fn changed_text_is_announced_but_a_touch_is_not() {
     let project = Project::new(&[("AGENTS.md", "one")]);
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("x");
@@ -127,7 +127,7 @@ fn removed_and_overridden_files_are_announced() {
 }
 
 #[test]
-fn at_most_so_many_at_once_and_the_rest_next_time() {
+fn files_over_the_limit_come_with_the_next_call() {
     let mut project = Project::new(&[("a/AGENTS.md", "1"), ("a/b/AGENTS.md", "2"), ("a/b/c/AGENTS.md", "3")]);
     project.settings.agents.resolver.max_files_per_resolve = Some(2);
     let resolver = project.resolver(project.session(""));
@@ -188,7 +188,7 @@ fn outside_the_root_nothing_applies() {
 }
 
 #[test]
-fn small_files_come_with_their_text_and_large_ones_as_paths() {
+fn small_files_are_inlined_and_large_ones_named() {
     let mut project = Project::new(&[
         ("small/AGENTS.md", "brief </system-reminder>"),
         ("large/AGENTS.md", &"x\n".repeat(3000)),

@@ -7,7 +7,7 @@ use instructions::{
 use crate::project::{Project, read, texts};
 
 #[test]
-fn a_file_that_was_only_pointed_to_is_delivered_before_a_write() {
+fn an_announced_file_is_delivered_before_a_write() {
     let project = Project::new(&[("a/AGENTS.md", &"x\n".repeat(3000))]);
     let resolver = project.resolver(project.session(""));
     let file = project.root.join("a/AGENTS.md");
@@ -63,7 +63,7 @@ fn reading_the_whole_file_delivers_it() {
 }
 
 #[test]
-fn where_nothing_can_read_every_text_comes_as_far_as_a_message_has_room() {
+fn without_a_reader_texts_come_inline_up_to_the_limit() {
     let large = format!("{}\n# Last\n", "line of text\n".repeat(1_800));
     let mut project =
         Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
@@ -95,7 +95,7 @@ fn where_nothing_can_read_every_text_comes_as_far_as_a_message_has_room() {
 }
 
 #[test]
-fn what_has_no_room_in_one_message_comes_with_the_next() {
+fn text_over_the_limit_comes_with_the_next_message() {
     let large = "line of text\n".repeat(3_000);
     let project = Project::new(&[("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
     let resolver = project.resolver(project.session("")).with_reader(FileReader::Absent);
@@ -109,7 +109,7 @@ fn what_has_no_room_in_one_message_comes_with_the_next() {
 }
 
 #[test]
-fn what_left_the_request_is_announced_again() {
+fn text_dropped_from_the_request_is_reannounced() {
     let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
     let resolver = project.resolver(project.session(""));
     let tell = |path: &str| {
@@ -131,7 +131,7 @@ fn what_left_the_request_is_announced_again() {
 }
 
 #[test]
-fn a_change_that_left_the_request_is_told_again_and_the_frozen_start_is_not() {
+fn dropped_changes_are_resent_but_the_frozen_start_is_not() {
     let project = Project::new(&[("AGENTS.md", "one"), ("a/AGENTS.md", "a")]);
     let resolver = project.resolver(project.session("a"));
     let told = || {
@@ -163,7 +163,7 @@ fn files_are_awaited_until_every_answer_about_them_is_confirmed() {
 }
 
 #[test]
-fn a_file_left_out_by_the_limit_is_announced_when_the_agent_comes_near() {
+fn a_file_over_the_limit_is_announced_nearby() {
     let mut project = Project::new(&[("AGENTS.md", "root root root"), ("a/AGENTS.md", "leaf")]);
     project.settings.agents.initial.max_bytes = Some(4);
     let session = project.session("a");

@@ -25,7 +25,7 @@ fn sessions_survive_a_file() {
 
 // The lock file is removed with the lock, so a waiting process can obtain the lock of a file that no longer exists.
 #[test]
-fn only_one_has_a_session_though_its_lock_comes_and_goes() {
+fn a_session_has_one_holder_while_locks_change() {
     let project = Project::new(&[]);
     let path = project.root.join("session.json");
     let counter = project.root.join("counter");
@@ -49,7 +49,7 @@ fn only_one_has_a_session_though_its_lock_comes_and_goes() {
 }
 
 #[test]
-fn a_session_in_a_directory_that_is_not_utf8_survives_a_file() {
+fn a_session_survives_a_non_utf8_directory() {
     let project = Project::new(&[("AGENTS.md", "root")]);
     let odd = project.root.join(OsStr::from_bytes(b"od\xffd 100%"));
     fs::create_dir(&odd).unwrap();
@@ -65,7 +65,7 @@ fn a_session_in_a_directory_that_is_not_utf8_survives_a_file() {
 }
 
 #[test]
-fn a_session_goes_on_with_the_settings_that_decide_what_applies() {
+fn a_session_keeps_its_settings() {
     let mut project = Project::new(&[("a/NOTES.md", "notes"), ("b/NOTES.md", "notes")]);
     let plain = serde_json::to_value(project.session("")).unwrap();
     assert!(plain.get("settings").is_none(), "nothing was given: {plain}");
@@ -87,7 +87,7 @@ fn a_session_goes_on_with_the_settings_that_decide_what_applies() {
 }
 
 #[test]
-fn what_is_not_committed_leaves_the_session_as_it_was() {
+fn uncommitted_changes_leave_the_session_unchanged() {
     let project = Project::new(&[("AGENTS.md", "root")]);
     let file = SessionFile::lock(&project.root.join("session.json")).unwrap();
     drop(file.prepare(&project.session("")).unwrap());

@@ -8,7 +8,7 @@ use instructions::{Delivery, InlineBudget, Purpose};
 use crate::project::{Project, read};
 
 #[test]
-fn an_import_comes_with_the_file_that_names_it_and_goes_with_it() {
+fn an_import_appears_and_disappears_with_its_importer() {
     let project = Project::new(&[
         ("b/AGENTS.md", "In b: @../guides/style.md\n"),
         ("guides/style.md", "Style.\n"),
@@ -91,7 +91,7 @@ fn an_edit_waits_for_imports_and_rules() {
 }
 
 #[test]
-fn a_rule_is_told_of_when_a_path_matches_and_not_taken_back() {
+fn a_matching_rule_is_announced_once_for_good() {
     let project = Project::new(&[
         ("AGENTS.md", "Root. @rules/sql.md\n"),
         ("AGENTS.local.md", "---\napplies_to: [\"*.ts\", web/**]\n---\nFor the web. @rules/more.md\n"),
@@ -124,7 +124,7 @@ fn a_rule_is_told_of_when_a_path_matches_and_not_taken_back() {
 }
 
 #[test]
-fn the_users_own_rules_are_told_of_too() {
+fn user_rules_are_announced() {
     let mut project = Project::new(&[("AGENTS.md", "Root.\n")]);
     let home = project.tree.directory("home");
     fs::write(home.join("AGENTS.md"), "---\napplies_to: \"*.py\"\n---\nMine for Python.\n").unwrap();
@@ -142,7 +142,7 @@ fn the_users_own_rules_are_told_of_too() {
 // The user's own directory may be inside the project. Announcing its file must not leave other files of the directory
 // for a second reminder.
 #[test]
-fn a_home_inside_the_project_is_told_of_at_once() {
+fn a_home_inside_the_project_is_reported() {
     let mut project = Project::new(&[]);
     let home = project.root.join("home");
     project.settings.homes = instructions::HomeDirectories::default().with(&instructions::FOREWORD, &home);

@@ -15,7 +15,7 @@ fn nothing_differs_when_nothing_changed() {
 }
 
 #[test]
-fn a_resumed_session_is_told_once_what_changed() {
+fn a_resumed_session_reports_changes_once() {
     let project = Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b")]);
     let mut session = project.session("a");
     let frozen = session.initial.clone();
@@ -49,7 +49,7 @@ fn a_resumed_session_is_told_once_what_changed() {
 }
 
 #[test]
-fn a_resumed_session_is_told_what_changed_where_it_had_been() {
+fn a_resumed_session_reports_changes_in_visited_directories() {
     let files = [("AGENTS.md", "root"), ("a/AGENTS.md", "a"), ("b/AGENTS.md", "b"), ("c/AGENTS.md", "c")];
     let project = Project::new(&files);
     let resolver = project.resolver(project.session(""));

@@ -241,7 +241,7 @@ both_databases!(the_log_never_contains_the_input_of_turns, async |given| {
 // The number of running turns is checked at each start. Without the partial index this would visit every turn
 // of the workspace.
 #[test]
-fn sqlite_begins_a_turn_without_a_look_at_those_that_have_ended() {
+fn sqlite_starts_turns_without_scanning_ended_ones() {
     run(Engine::Sqlite, async |given| {
         let Connection::Sqlite(connection) = given.connection().await else { unreachable!() };
         let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {INSERT_TURN}")).unwrap();

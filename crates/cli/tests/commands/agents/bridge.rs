@@ -22,7 +22,7 @@ fn touching(machine: &Machine, path: &str) -> String {
 }
 
 #[test]
-fn a_hook_answers_once_and_keeps_its_session_under_a_digest() {
+fn a_hook_answers_once_and_hashes_session_names() {
     let machine = project();
     let said = machine.run_with("hook claude-code", touching(&machine, "sub/x.rs"));
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
@@ -37,7 +37,7 @@ fn a_hook_answers_once_and_keeps_its_session_under_a_digest() {
 }
 
 #[test]
-fn a_hook_never_ends_with_the_code_that_blocks_a_tool() {
+fn hooks_never_exit_with_the_blocking_code() {
     let machine = project();
     // Claude Code and others treat exit code 2 of a hook as a veto. A typo in a hook's command line would
     // then block every tool call, so all failures end with 1, even wrong usage.
@@ -108,7 +108,7 @@ fn copilot_projects_need_trust_and_users_do_not() {
 }
 
 #[test]
-fn settings_that_cannot_be_understood_are_left_alone_and_shown_what_to_add() {
+fn unreadable_settings_are_left_alone_with_a_hint() {
     let machine = project();
     let settings = machine.write(".gemini/settings.json", "{ \"a\": 1,, }\n");
     let err = machine.run("install gemini-cli").failed(3);

@@ -73,7 +73,7 @@ fn settings_decide_which_are_used() {
 }
 
 #[test]
-fn one_skill_is_shown_with_everything_that_it_says() {
+fn a_skill_is_shown_whole() {
     let machine = machine();
     skill(
         &machine,
@@ -166,7 +166,7 @@ fn trust_shows_what_it_trusts_and_asks() {
 }
 
 #[test]
-fn a_change_is_shown_and_not_used_until_it_is_trusted() {
+fn a_changed_skill_is_unused_until_trusted() {
     let machine = machine();
     skill(&machine, "project/.agents/skills/lend", "lend", "");
     machine.run("trust --yes .").done();
@@ -194,7 +194,7 @@ fn a_change_is_shown_and_not_used_until_it_is_trusted() {
 }
 
 #[test]
-fn what_cannot_be_trusted_is_said() {
+fn untrustable_paths_are_reported() {
     let machine = machine();
     let err = machine.run("trust .").failed(2);
     assert!(err.contains("no project skills found in") && err.contains(".agents/skills"), "{err}");

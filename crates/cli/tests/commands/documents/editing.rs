@@ -3,7 +3,7 @@
 use crate::support::Machine;
 
 #[test]
-fn a_document_is_saved_from_standard_input_or_a_file_and_printed() {
+fn documents_are_saved_from_stdin_or_a_file() {
     let (machine, _server) = Machine::with_workspace();
     machine.check_code("doc get", 1, "", "the workspace root has no document and inherits none\n");
     let said = machine.run_with("doc save", "Answer briefly.\n");
@@ -120,7 +120,7 @@ fn history_difference_and_restore() {
 }
 
 #[test]
-fn a_save_never_replaces_what_nobody_named() {
+fn a_save_needs_the_replaced_version() {
     let (machine, _server) = Machine::with_workspace();
     assert_eq!(machine.run_with("doc save", "one").done(), "1\n");
     let err = machine.run_with("doc save", "two").failed(1);
@@ -182,7 +182,7 @@ fn the_text_of_any_version_can_be_read() {
 }
 
 #[test]
-fn a_version_that_is_no_longer_current_is_the_answer_no() {
+fn a_stale_version_exits_with_1() {
     let (machine, _server) = Machine::with_workspace();
     let err = machine.run_with("doc save --expected-version 3", "text").failed(1);
     assert_eq!(
@@ -206,7 +206,7 @@ fn a_version_that_is_no_longer_current_is_the_answer_no() {
 }
 
 #[test]
-fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
+fn an_invalid_document_file_is_named() {
     let (machine, _server) = Machine::with_workspace();
     machine.write("project/latin.md", b"caf\xe9");
     machine.check_code(
@@ -238,7 +238,7 @@ fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
 }
 
 #[test]
-fn a_text_over_what_a_prompt_carries_is_saved_with_a_warning() {
+fn saving_over_the_prompt_budget_warns() {
     let (machine, _server) = Machine::with_workspace();
     // One character more than a prompt carries. The document limit is higher than that of a prompt, so this
     // is a warning and not an error.

@@ -61,7 +61,7 @@ fn programs_get_one_object_a_line() {
 }
 
 #[test]
-fn folders_threads_and_turns_are_named_also_those_that_are_gone() {
+fn deleted_folders_threads_and_turns_have_names() {
     let talk = Talk::new("chat");
     let machine = &talk.machine;
     machine.run("folder create services").done();
@@ -89,7 +89,7 @@ fn folders_threads_and_turns_are_named_also_those_that_are_gone() {
 }
 
 #[test]
-fn what_happens_is_told_as_it_happens_across_a_restart_until_ctrl_c() {
+fn events_continue_across_a_restart() {
     let (machine, server) = Machine::with_workspace();
     let mut child = start(machine.command("events --since 0"));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -109,7 +109,7 @@ fn what_happens_is_told_as_it_happens_across_a_restart_until_ctrl_c() {
 }
 
 #[test]
-fn a_reader_that_has_had_enough_ends_the_command_with_the_next_event() {
+fn a_closed_pipe_ends_events() {
     let (machine, _server) = Machine::with_workspace();
     let mut child = start(machine.shell("\"$foreword\" events --since 0 | head -1"));
     // A closed pipe is only noticed on the next write. The loop therefore saves documents until an event

@@ -38,7 +38,7 @@ fn folders_are_made_listed_renamed_moved_and_deleted_by_path() {
 }
 
 #[test]
-fn folders_of_the_same_path_are_told_apart_by_id() {
+fn folders_with_one_path_are_distinguished_by_id() {
     let (machine, _server) = Machine::with_workspace();
     let first = machine.run("folder create api").word();
     let second = machine.run("folder create api").word();
@@ -69,7 +69,7 @@ fn folders_of_the_same_path_are_told_apart_by_id() {
 }
 
 #[test]
-fn what_cannot_be_done_with_a_folder_is_said() {
+fn impossible_folder_changes_are_refused() {
     let (machine, _server) = Machine::with_workspace();
     machine.run("folder create a").done();
     machine.run("folder create b --parent a").done();

@@ -71,7 +71,7 @@ fn items_are_added_found_and_forgotten() {
 }
 
 #[test]
-fn what_is_exported_can_be_imported() {
+fn exports_can_be_imported() {
     let (machine, _server) = Machine::with_workspace();
     machine.run("memory add 'One ✓'").done();
     machine.run("memory add Two --scope user").done();
@@ -90,7 +90,7 @@ fn what_is_exported_can_be_imported() {
 }
 
 #[test]
-fn an_item_is_shown_whole_and_keeps_its_category_when_it_is_replaced() {
+fn a_replaced_memory_keeps_its_category() {
     let (machine, _server) = Machine::with_workspace();
     let long = "A sentence that goes on. ".repeat(20);
     let id = machine.run(&format!("memory add '{long}' --category decision")).word();

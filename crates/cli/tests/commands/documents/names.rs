@@ -44,7 +44,7 @@ fn threads_and_turns_are_named_by_title_number_and_last() {
 }
 
 #[test]
-fn a_thread_without_turns_and_a_turn_that_is_not_there() {
+fn missing_turns_are_reported() {
     let (machine, _server) = Machine::with_workspace();
     let thread = machine.run("thread create Talk").word();
     machine.check(&format!("turn list {thread}"), "NUMBER  ID  STATUS  MODEL  BEGAN  QUESTION\n", "");

@@ -83,7 +83,7 @@ fn the_document_effective_for_a_thread_is_the_nearest_one() {
 }
 
 #[test]
-fn an_unknown_thread_is_said_to_be_unknown() {
+fn an_unknown_thread_is_reported() {
     let (machine, _server) = Machine::with_workspace();
     let unknown = "error: there is no thread `t`\nhint: list threads with `foreword thread tree`\n";
     for words in [

@@ -203,7 +203,7 @@ impl Case {
 }
 
 #[tokio::test]
-async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
+async fn show_and_workspace_agree_on_every_case() {
     let stage = Stage::new().await;
     let cases = CASES.iter().flat_map(|cases| serde_json::from_str::<Vec<Value>>(cases).unwrap());
     let mut failures = Vec::new();

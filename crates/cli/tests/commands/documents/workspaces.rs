@@ -31,7 +31,7 @@ fn workspaces_are_made_listed_shown_and_changed() {
 }
 
 #[test]
-fn a_command_that_needs_a_workspace_says_which_there_are() {
+fn a_missing_workspace_lists_candidates() {
     let machine = Machine::new();
     let _server = machine.serve();
     machine.check_code(
@@ -97,7 +97,7 @@ fn names_are_unique_until_a_workspace_is_archived() {
 }
 
 #[test]
-fn archived_workspaces_of_one_name_are_told_apart_and_found_from_their_directory() {
+fn archived_workspaces_with_one_name_are_distinguished() {
     let machine = Machine::new();
     let _server = machine.serve();
     machine.write("project/shop/x", "");
@@ -127,7 +127,7 @@ fn archived_workspaces_of_one_name_are_told_apart_and_found_from_their_directory
 }
 
 #[test]
-fn a_workspace_is_named_by_the_beginning_of_its_id_or_by_its_directory() {
+fn workspaces_are_selected_by_id_prefix_or_directory() {
     let machine = Machine::new();
     let _server = machine.serve();
     machine.write("project/inner/x", "");

@@ -77,7 +77,7 @@ fn a_project_sets_what_it_wants_to_hear() {
 }
 
 #[test]
-fn what_can_be_mended_is() {
+fn fixable_findings_are_fixed() {
     let machine = machine();
     machine.write("project/AGENTS.md", "zero\u{200b}width\n");
     let said = machine.run("check --agent codex --strict");
@@ -89,7 +89,7 @@ fn what_can_be_mended_is() {
 }
 
 #[test]
-fn what_was_named_wrongly_is_said() {
+fn wrong_names_are_reported() {
     let machine = machine();
     let said = machine.run("check --agent cluade");
     assert_eq!(said.code, Some(2));

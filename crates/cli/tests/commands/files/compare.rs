@@ -85,7 +85,7 @@ fn a_comparison_is_markdown_on_request() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused_with_a_hint() {
+fn incomparable_prompts_are_refused_with_a_hint() {
     let machine = machine();
     let err = machine.run("compare --agent claud-code").failed(2);
     assert!(
@@ -174,7 +174,7 @@ fn a_map_names_what_contradicts_itself() {
 }
 
 #[test]
-fn names_that_reorder_a_line_are_shown_as_what_they_are() {
+fn bidi_characters_in_names_are_made_visible() {
     let machine = machine();
     // U+202E reverses the text after it, so a path could be displayed as another one. U+00AD is invisible
     // in most fonts.
@@ -188,7 +188,7 @@ fn names_that_reorder_a_line_are_shown_as_what_they_are() {
 }
 
 #[test]
-fn what_settings_make_an_agent_read_is_said_by_every_command() {
+fn every_command_follows_an_agents_settings() {
     let machine = machine();
     machine.write(
         "project/.gemini/settings.json",
@@ -208,7 +208,7 @@ fn what_settings_make_an_agent_read_is_said_by_every_command() {
 
 /// A project may choose whose rules its own files are read by, and by no such choice what is read outside of it.
 #[test]
-fn a_profile_that_a_project_chooses_does_not_lead_out_of_it() {
+fn a_projects_profile_cannot_leave_the_project() {
     let machine = machine();
     machine.write("secret/key.md", "PRIVATE KEY\n");
     let project = machine.project();

@@ -48,7 +48,7 @@ fn every_candidate_has_its_fate_under_its_directory() {
 }
 
 #[test]
-fn what_is_not_there_is_listed_only_on_request() {
+fn absent_files_are_listed_only_on_request() {
     let machine = machine();
     let absent = |words: &str| machine.run(words).done().matches(" absent").count();
     assert_eq!(absent("explain a/b"), 0);
@@ -161,7 +161,7 @@ fn a_name_cannot_break_its_line_nor_steer_a_terminal() {
 }
 
 #[test]
-fn the_same_file_and_files_elsewhere_are_told_with_their_place() {
+fn duplicate_and_outside_files_are_shown_with_their_paths() {
     let machine = Machine::new();
     machine.write("project/.git/HEAD", "");
     machine.write("project/AGENTS.md", "root\n");
@@ -252,7 +252,7 @@ fn a_check_fails_where_a_file_cannot_be_read() {
 }
 
 #[test]
-fn where_nothing_applies_it_says_what_was_looked_for() {
+fn an_empty_result_lists_the_searched_names() {
     let machine = Machine::new();
     machine.write("project/.git/HEAD", "");
     // The deep directory is long enough for the list of searched directories to be abbreviated.

@@ -8,7 +8,7 @@ const NOT_RUNNING: &str = "error: no gateway is running on ~/data\n\
     hint: start one with `foreword serve`, or name the data directory of a running one with --data\n";
 
 #[test]
-fn without_a_gateway_a_command_says_how_to_start_one() {
+fn a_missing_gateway_has_a_hint() {
     let machine = Machine::new();
     for words in ["workspace list", "doc get", "doc save", "doc edit", "events", "token list"] {
         machine.check_code(words, 3, "", NOT_RUNNING);
@@ -17,7 +17,7 @@ fn without_a_gateway_a_command_says_how_to_start_one() {
 }
 
 #[test]
-fn a_gateway_on_another_data_directory_is_reached_by_naming_it() {
+fn data_selects_another_gateway() {
     let (machine, _server) = Machine::with_workspace();
     let other = Machine::new();
     let words = format!("workspace list --data {}", machine.data().display());
@@ -25,7 +25,7 @@ fn a_gateway_on_another_data_directory_is_reached_by_naming_it() {
 }
 
 #[test]
-fn the_token_is_never_sent_to_what_a_dead_gateway_left_behind() {
+fn a_token_is_never_sent_to_a_stale_address() {
     let (machine, server) = Machine::with_workspace();
     let announced = std::fs::read_to_string(machine.data().join("gateway.json")).unwrap();
     server.kill();
@@ -61,7 +61,7 @@ fn a_gateway_that_is_still_starting_is_not_running_yet() {
 }
 
 #[test]
-fn a_missing_token_is_told_from_a_missing_gateway() {
+fn missing_tokens_differ_from_missing_gateways() {
     let (machine, _server) = Machine::with_workspace();
     std::fs::remove_file(machine.data().join("owner.token")).unwrap();
     machine.check_code(
@@ -74,7 +74,7 @@ fn a_missing_token_is_told_from_a_missing_gateway() {
 }
 
 #[test]
-fn a_gateway_elsewhere_is_reached_by_its_address_and_a_token() {
+fn a_remote_gateway_is_reached_by_address_and_token() {
     let (machine, server) = Machine::with_workspace();
     let secret = machine.run("token create bob").word();
     let far = Machine::new();
@@ -103,7 +103,7 @@ fn a_gateway_elsewhere_is_reached_by_its_address_and_a_token() {
 }
 
 #[test]
-fn something_else_at_the_address_is_not_taken_for_a_gateway() {
+fn another_server_is_not_mistaken_for_a_gateway() {
     let machine = Machine::new();
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = stranger.local_addr().unwrap();

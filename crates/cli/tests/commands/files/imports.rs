@@ -14,7 +14,7 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn an_imported_file_is_shown_after_the_one_that_names_it() {
+fn show_prints_imports_after_their_importer() {
     let machine = machine();
     machine.check(
         "show",
@@ -66,7 +66,7 @@ fn programs_see_scopes_and_outcomes() {
 }
 
 #[test]
-fn text_that_is_lost_is_said_on_standard_error() {
+fn lost_text_is_reported_on_stderr() {
     let machine = machine();
     let lost = "warning: docs/style.md: its text is lost: imported by ./AGENTS.md, line 1; \
                 nothing of the limit of 42 bytes is left for it; shorten the files, or raise agents.initial.max_bytes\n";
@@ -79,7 +79,7 @@ fn text_that_is_lost_is_said_on_standard_error() {
 }
 
 #[test]
-fn front_matter_that_cannot_be_followed_is_named_with_its_line() {
+fn invalid_front_matter_is_reported_with_its_line() {
     let machine = Machine::new();
     machine.write("project/AGENTS.md", "---\napplies_to: 5\n---\nText.\n");
     let said = machine.run("show");

@@ -14,7 +14,7 @@ const NO_GATEWAY: &str = "no gateway runs, so no workspace was made; start one w
                           `foreword init` again\n";
 
 #[test]
-fn without_a_terminal_the_proposal_is_shown_and_nothing_is_written() {
+fn init_without_a_terminal_writes_nothing() {
     let machine = Machine::new();
     machine.write("project/Cargo.toml", MANIFEST);
     let not_written = "AGENTS.md was not written; `foreword init --yes` writes it\n";
@@ -47,7 +47,7 @@ fn yes_writes_it_once_and_never_over_another() {
 }
 
 #[test]
-fn the_workspace_is_made_once_and_a_taken_name_is_said_before_anything_is_written() {
+fn init_reports_a_taken_name_before_writing() {
     let machine = Machine::new();
     let _server = machine.serve();
     machine.write("project/Cargo.toml", MANIFEST);
@@ -79,7 +79,7 @@ fn the_workspace_is_made_once_and_a_taken_name_is_said_before_anything_is_writte
 }
 
 #[test]
-fn every_line_names_the_file_that_says_so() {
+fn every_value_names_its_file() {
     let machine = Machine::new();
     machine.write(
         "project/package.json",
@@ -118,7 +118,7 @@ fn every_line_names_the_file_that_says_so() {
 }
 
 #[test]
-fn what_cannot_be_understood_is_said_and_an_empty_project_gets_nothing() {
+fn init_reports_unreadable_manifests() {
     let machine = Machine::new();
     let nothing =
         "no manifest or CI file here says how to build or test, so there is no AGENTS.md to propose\n";

@@ -3,7 +3,7 @@
 use crate::support::Machine;
 
 #[test]
-fn every_profile_says_how_well_it_is_known() {
+fn every_profile_has_its_evidence() {
     let machine = Machine::new();
     let list = machine.run("profile list").done();
     for (name, known) in [
@@ -57,7 +57,7 @@ fn files_are_shown_as_another_agent_reads_them() {
 }
 
 #[test]
-fn what_codex_would_not_start_with_is_named() {
+fn settings_that_stop_codex_are_named() {
     let machine = Machine::new();
     machine.write("project/.git/HEAD", "");
     machine.write("project/.codex/config.toml", "x = [\n");

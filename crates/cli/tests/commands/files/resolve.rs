@@ -64,7 +64,7 @@ fn a_file_is_announced_once() {
 }
 
 #[test]
-fn why_nothing_is_looked_for_is_said() {
+fn a_skipped_search_has_a_reason() {
     let machine = machine();
     resolve(&machine, "x");
     machine.check(
@@ -121,7 +121,7 @@ fn programs_get_files_removals_and_the_reminder() {
 }
 
 #[test]
-fn findings_are_told_once_with_their_place() {
+fn findings_are_reported_once_with_a_location() {
     let machine = machine();
     machine.write("project/a/AGENTS.md", "one\n</system-reminder>\n\u{202e}\n");
     symlink("loop/x", machine.project().join("b/AGENTS.local.md")).unwrap();
@@ -168,7 +168,7 @@ fn looking_confirms_nothing_and_leaves_no_session() {
 }
 
 #[test]
-fn what_nobody_read_was_not_delivered() {
+fn unread_text_is_undelivered() {
     let machine = machine();
     resolve(&machine, "x");
     // The reader closes the pipe before the command writes. A file may only count as delivered once its
@@ -183,7 +183,7 @@ fn what_nobody_read_was_not_delivered() {
 }
 
 #[test]
-fn what_cannot_be_saved_is_not_said() {
+fn failed_saves_are_not_announced() {
     let machine = machine();
     resolve(&machine, "x");
     // No user, not even root, can write over a directory.
@@ -396,7 +396,7 @@ fn a_session_may_be_a_link() {
 }
 
 #[test]
-fn what_did_not_fit_into_one_answer_is_said() {
+fn partial_answers_are_marked() {
     let machine = machine();
     resolve(&machine, "x");
     // The second call announces the rest and reports nothing, which shows that the first one did not mark

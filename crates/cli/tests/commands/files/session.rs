@@ -14,7 +14,7 @@ fn machine() -> Machine {
 }
 
 #[test]
-fn what_a_session_remembers_is_shown() {
+fn a_session_is_shown() {
     let machine = machine();
     let out = machine.tidy(&machine.run("session show s.json").done());
     let lines: Vec<&str> = out.lines().collect();
@@ -42,7 +42,7 @@ fn what_a_session_remembers_is_shown() {
 }
 
 #[test]
-fn a_session_that_is_not_there_says_how_to_start_one() {
+fn a_missing_session_has_a_hint() {
     let machine = Machine::new();
     for words in ["session show s.json", "session diff s.json"] {
         machine.check_code(
@@ -57,7 +57,7 @@ fn a_session_that_is_not_there_says_how_to_start_one() {
 }
 
 #[test]
-fn a_resumed_session_would_be_told_what_differs() {
+fn a_preview_shows_the_resume_reminder() {
     let machine = machine();
     machine.check("session diff s.json", "", "nothing differs since the session was saved (TIME)\n");
     assert_eq!(

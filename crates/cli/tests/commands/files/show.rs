@@ -40,7 +40,7 @@ fn the_text_and_nothing_else_is_printed() {
 }
 
 #[test]
-fn where_nothing_applies_nothing_is_printed() {
+fn an_empty_result_prints_nothing() {
     let machine = Machine::new();
     machine.check(
         "show",
@@ -51,7 +51,7 @@ fn where_nothing_applies_nothing_is_printed() {
 }
 
 #[test]
-fn where_nothing_may_be_read_the_reason_is_said() {
+fn unreadable_files_have_a_reason() {
     let machine = machine();
     machine.check(
         "show --max-bytes 0",
@@ -185,7 +185,7 @@ fn a_path_that_is_no_directory_is_bad_input() {
 }
 
 #[test]
-fn a_root_that_is_not_there_is_named_with_its_variable() {
+fn a_missing_root_is_named_with_its_variable() {
     let machine = machine();
     let mut command = machine.command("show");
     command.env("FOREWORD_AGENTS_ROOT", "/no/where");

@@ -77,7 +77,7 @@ fn names_of_profiles_sections_workspaces_folders_and_threads_are_known() {
 }
 
 #[test]
-fn what_can_be_brought_back_is_known_where_it_is_brought_back() {
+fn completions_for_restore_list_restorable_names() {
     let (machine, _server) = Machine::with_workspace();
     machine.run("workspace create old").done();
     machine.run("workspace archive old").done();
@@ -92,7 +92,7 @@ fn what_can_be_brought_back_is_known_where_it_is_brought_back() {
 }
 
 #[test]
-fn without_a_gateway_or_with_one_that_is_silent_nothing_waits() {
+fn completions_never_wait_for_a_gateway() {
     let machine = Machine::new();
     assert_eq!(completed(&machine, &["doc", "get", "--folder", "s"]), [""; 0]);
     // It accepts a connection but never answers.

@@ -80,7 +80,7 @@ fn flags_win_over_variables_for_directories_and_files() {
 }
 
 #[test]
-fn an_unknown_key_is_an_error_that_names_the_nearest_one() {
+fn an_unknown_key_suggests_the_nearest_one() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[gateway]\nlisen = '127.0.0.1:0'\n");
     let error = "error: ~/home/config.toml:2: unknown key `gateway.lisen`\n\

@@ -82,7 +82,7 @@ fn colours_are_for_terminals_or_for_who_asks() {
 }
 
 #[test]
-fn a_command_that_is_called_wrongly_says_so_with_code_2() {
+fn wrong_usage_exits_with_2() {
     let machine = Machine::new();
     for (words, said) in [
         ("fold list", "a similar subcommand exists: 'folder'"),
@@ -131,7 +131,7 @@ fn help_and_version_are_data() {
 }
 
 #[test]
-fn a_terminal_gets_colours_and_is_not_steered_by_a_document() {
+fn documents_cannot_send_escape_codes_to_a_terminal() {
     let (machine, _server) = Machine::with_workspace();
     machine.run_with("doc save", "a \u{1b}[2J b\n").done();
     // `script` gives a command a terminal; where there is none, there is nothing to see.

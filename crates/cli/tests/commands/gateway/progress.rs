@@ -26,7 +26,7 @@ fn left_on_screen(shown: &str) -> Vec<&str> {
 }
 
 #[test]
-fn while_a_model_is_silent_a_terminal_shows_that_it_is_waited_for() {
+fn a_terminal_shows_progress_while_a_model_is_silent() {
     let talk = Talk::new("chat");
     // The model delays its answer long enough for the progress line to appear.
     talk.model.answer_by(|_| {

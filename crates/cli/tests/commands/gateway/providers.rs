@@ -83,7 +83,7 @@ fn bad_settings_of_turns_stop_the_start() {
 }
 
 #[test]
-fn a_key_in_a_file_reaches_its_provider_and_nobody_else() {
+fn a_key_file_reaches_only_its_provider() {
     const KEY: &str = "key-of-the-file";
     let machine = Machine::new();
     let runtime = Runtime::new().unwrap();

@@ -32,7 +32,7 @@ fn programs_get_the_names_of_what_was_written() {
 }
 
 #[test]
-fn without_a_directory_one_document_with_every_type_is_printed_and_nothing_written() {
+fn schema_without_a_directory_prints_one_document() {
     let machine = Machine::new();
     let out = machine.run("schema").done();
     let document: Value = serde_json::from_str(&out).unwrap();

@@ -80,7 +80,7 @@ fn a_revoked_or_made_up_token_opens_nothing() {
 }
 
 #[test]
-fn the_audit_says_who_did_what_without_secrets() {
+fn the_audit_names_actors_without_secrets() {
     let machine = Machine::new();
     machine.write(
         "home/config.toml",

@@ -37,7 +37,7 @@ fn an_explanation_fits_the_terminal_and_loses_no_word() {
 }
 
 #[test]
-fn times_are_relative_on_a_terminal_and_exact_in_a_pipe() {
+fn times_are_relative_only_on_a_terminal() {
     let (machine, _server) = Machine::with_workspace();
     machine.run_with("doc save", "text").done();
     machine.write("data/drafts/draft.md", "left behind");

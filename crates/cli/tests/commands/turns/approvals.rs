@@ -84,7 +84,7 @@ fn write(path: &str, content: &str) -> Answer {
 }
 
 #[test]
-fn a_write_of_62_lines_is_shown_in_pages_before_it_can_be_allowed() {
+fn a_long_write_is_paged_before_approval() {
     let talk = Talk::new("agent");
     let old: String = (1..=62).map(|number| format!("old {number}\n")).collect();
     let file = talk.machine.write("project/a.txt", &old);
@@ -114,7 +114,7 @@ fn a_write_of_62_lines_is_shown_in_pages_before_it_can_be_allowed() {
 }
 
 #[test]
-fn an_answer_for_a_tool_still_shows_every_later_call_whole() {
+fn allowing_a_tool_still_shows_later_calls() {
     let talk = Talk::new("agent");
     talk.model.answer(write("one.txt", "1\n"));
     talk.model.answer(write("two.txt", "2\n"));
@@ -147,7 +147,7 @@ fn anything_but_a_yes_is_a_no() {
 
 /// Two of three agents ask at the same time; the third one ends meanwhile.
 #[test]
-fn each_delegated_call_says_whose_it_is_and_is_allowed_alone() {
+fn delegated_calls_are_labeled_and_approved_separately() {
     let talk = Talk::new("agent");
     talk.model.answer_by(|request| {
         let body = request.body.to_string();

@@ -36,7 +36,7 @@ fn progress_and_questions_of_delegated_turns_are_shown_and_answered() {
 }
 
 #[test]
-fn without_anybody_to_ask_a_delegated_write_is_denied() {
+fn unattended_delegated_writes_are_denied() {
     let talk = Talk::new("agent");
     answer_with_a_write(&talk);
     let said = talk.ask("'Let it be written.' --format json");
@@ -50,7 +50,7 @@ fn without_anybody_to_ask_a_delegated_write_is_denied() {
 
 /// The note names `turn approve TURN CALL` with the parent's turn, the only one that its watcher knows.
 #[test]
-fn a_delegated_call_is_decided_by_the_turn_that_gave_the_work_out() {
+fn a_parent_turn_decides_delegated_calls() {
     let talk = Talk::new("agent");
     answer_with_a_write(&talk);
     let child = talk.begin("'Let it be written.' --wait");

@@ -100,7 +100,7 @@ fn the_difference_names_section_line_and_cost() {
 }
 
 #[test]
-fn a_text_that_is_not_kept_is_said_to_be_missing_and_why() {
+fn an_unkept_text_is_reported_with_its_reason() {
     let past = Past::with(|settings| settings.prompt.keep_texts = false);
     let turn = past.turn();
     let error = past.show(&format!("--turn {turn}")).failed(2);

@@ -97,7 +97,7 @@ fn a_section_by_itself() {
 }
 
 #[test]
-fn the_manifest_says_where_everything_comes_from() {
+fn the_manifest_records_all_sources() {
     let (machine, _server, thread) = with_thread("");
     let said = machine.run(&format!("prompt manifest {thread}"));
     let text = machine.tidy(&said.clone().done());
@@ -147,7 +147,7 @@ fn a_directory_counts_from_the_workspaces_own() {
 }
 
 #[test]
-fn what_is_not_there_is_named() {
+fn missing_names_are_reported() {
     let (machine, _server, thread) = with_thread("");
     let nobody = "019370aa-0000-7000-8000-000000000001";
     for words in [format!("diff {thread} --since {nobody}"), format!("show {thread} --turn {nobody}")] {
@@ -176,7 +176,7 @@ fn what_is_not_there_is_named() {
 }
 
 #[test]
-fn no_colours_in_a_pipe_and_bytes_stay_as_they_are() {
+fn pipes_get_plain_unchanged_bytes() {
     let (machine, _server, thread) = with_thread("");
     machine.write("home/USER.md", "bell \u{7} and \u{1b}[31mred\n");
     let plain = machine.run(&format!("prompt show {thread}"));
@@ -191,7 +191,7 @@ fn no_colours_in_a_pipe_and_bytes_stay_as_they_are() {
 }
 
 #[test]
-fn what_went_otherwise_than_asked_is_a_warning_for_people_and_in_the_manifest_for_programs() {
+fn deviations_are_warnings_and_manifest_diagnostics() {
     let (machine, _server, thread) = with_thread("");
     std::fs::remove_file(machine.home().join("SOUL.md")).unwrap();
     let said = machine.run(&format!("prompt show {thread}"));

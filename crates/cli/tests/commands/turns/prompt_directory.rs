@@ -24,7 +24,7 @@ fn a_directory_needs_no_gateway_and_has_what_show_has() {
 }
 
 #[test]
-fn it_says_how_much_of_the_window_tools_and_sections_take() {
+fn sections_show_their_share_of_the_window() {
     let machine = project();
     let printed = machine.run("prompt sections --format json").object();
     let names: Vec<&str> = printed["sizes"]["tools"]
@@ -72,7 +72,7 @@ fn the_settings_of_the_project_and_of_the_user_hold() {
 }
 
 #[test]
-fn a_prompt_in_a_file_is_what_a_directory_is_compared_with() {
+fn prompt_diff_compares_with_a_saved_prompt() {
     let machine = project();
     let before = machine.run("prompt show --format json").done();
     machine.write("project/before.json", &before);

@@ -48,7 +48,7 @@ impl Frozen {
 }
 
 #[test]
-fn a_changed_file_is_named_with_its_line_and_what_the_next_turn_is_told() {
+fn prompt_diff_names_a_changed_line_and_its_reminder() {
     let frozen = Frozen::new();
     let before = frozen.prompt("show", "");
     assert!(!before.err.contains("differ"), "{}", before.err);
@@ -87,7 +87,7 @@ fn a_changed_file_is_named_with_its_line_and_what_the_next_turn_is_told() {
 }
 
 #[test]
-fn a_directory_that_changes_nothing_is_said_to() {
+fn an_unchanged_directory_is_reported() {
     let frozen = Frozen::new();
     let before = frozen.prompt("show", "").out;
     let said = frozen.prompt("show", "--cwd a");

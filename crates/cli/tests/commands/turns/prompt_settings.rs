@@ -18,7 +18,7 @@ fn a_profile_decides_how_much_there_is() {
 }
 
 #[test]
-fn sections_can_be_switched_off_and_an_unknown_one_is_a_warning() {
+fn sections_can_be_disabled_and_unknown_ones_warn() {
     let (machine, server, thread) =
         with_thread("[prompt]\ndisabled_sections = ['soul_core', 'agents_md', 'sole_core']\n");
     let ids = sections(&machine, &thread);
@@ -81,7 +81,7 @@ fn settings_can_come_from_the_environment() {
 }
 
 #[test]
-fn the_first_start_makes_the_files_and_no_other_touches_them() {
+fn only_the_first_start_creates_bootstrap_files() {
     let machine = Machine::new();
     machine.serve().stop("TERM");
     let soul = machine.home().join("SOUL.md");
@@ -96,7 +96,7 @@ fn the_first_start_makes_the_files_and_no_other_touches_them() {
 }
 
 #[test]
-fn a_directory_in_place_of_a_file_is_an_error_that_says_what_to_do() {
+fn a_directory_instead_of_a_file_has_a_hint() {
     let machine = Machine::new();
     fs::create_dir_all(machine.home().join("SOUL.md")).unwrap();
     machine.check_code(

@@ -18,7 +18,7 @@ fn system_section(body: &Value, title: &str) -> String {
 }
 
 #[test]
-fn recording_of_show_and_the_gateway_where_there_is_no_marker() {
+fn recording_of_show_and_gateway_without_a_marker() {
     let talk = Talk::new("agent");
     let machine = &talk.machine;
     machine.write("AGENTS.md", "Above the workspace.\n");
@@ -119,7 +119,7 @@ fn recording_of_a_prompt_whose_files_have_changed() {
 }
 
 #[test]
-fn recording_of_documents_in_the_tree_and_a_folder_that_comes_back() {
+fn recording_of_documents_and_a_restored_folder() {
     let (machine, _server) = Machine::with_workspace();
     let mut recording = Recording::new(&machine);
     for words in [

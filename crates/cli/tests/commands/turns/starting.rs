@@ -78,7 +78,7 @@ pub(super) fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn an_answer_comes_in_pieces_and_ends_with_one_line_end() {
+fn a_streamed_answer_ends_with_one_newline() {
     let talk = Talk::new("chat");
     talk.model.answer(Answer::text("Hello,\n\nworld.\n\n").in_deltas(5));
     let said = talk.ask("'Say hello.'");
@@ -127,7 +127,7 @@ fn another_model_can_be_named() {
 }
 
 #[test]
-fn programs_get_one_event_a_line_and_the_turn_at_the_end() {
+fn json_output_has_one_event_per_line() {
     let talk = Talk::new("chat");
     talk.model.answer(Answer::text("Hello, world.").in_deltas(3));
     let said = talk.ask("Hi --format json");
@@ -149,7 +149,7 @@ fn programs_get_one_event_a_line_and_the_turn_at_the_end() {
 }
 
 #[test]
-fn an_agent_reads_files_and_is_told_of_instructions() {
+fn reading_files_brings_their_instructions() {
     let talk = Talk::new("agent");
     talk.machine.write("project/billing/notes.txt", "four\n");
     // The file lies below the working directory, so it is not part of the start. Only reading a file beside
@@ -170,7 +170,7 @@ fn an_agent_reads_files_and_is_told_of_instructions() {
 }
 
 #[test]
-fn a_tool_is_told_before_its_own_reminders() {
+fn a_tool_is_printed_before_its_reminders() {
     let talk = Talk::new("agent");
     let mut answer = Answer::empty();
     for name in ["a", "b"] {
@@ -217,7 +217,7 @@ fn a_thread_has_a_session_once_a_turn_has_completed() {
 }
 
 #[test]
-fn a_tool_that_fails_is_said_to() {
+fn a_failed_tool_is_reported() {
     let talk = Talk::new("agent");
     talk.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"absent"}"#));
     talk.model.answer(Answer::text("There is none."));
@@ -364,7 +364,7 @@ fn long_results_are_shown_in_part_or_whole() {
 }
 
 #[test]
-fn whoever_may_only_read_sees_prompts_and_turns_but_starts_none() {
+fn readers_see_turns_but_start_none() {
     let talk = Talk::new("chat");
     talk.model.answer(Answer::text("Yes."));
     talk.ask("Really?").done();
@@ -436,7 +436,7 @@ fn a_turn_can_be_cancelled_by_another_command() {
 }
 
 #[test]
-fn a_turn_survives_whoever_asked() {
+fn a_turn_survives_its_client() {
     let talk = Talk::new("chat");
     let (answer, release) = Answer::text("Slowly but surely.").in_deltas(8).held_after_events(4);
     talk.model.answer(answer);
@@ -455,7 +455,7 @@ fn a_turn_survives_whoever_asked() {
 }
 
 #[test]
-fn a_turn_goes_on_when_nobody_reads_it() {
+fn an_unread_turn_continues() {
     let talk = Talk::new("chat");
     // The pieces arrive slowly enough for the closed pipe to be noticed while the answer is still on its way.
     let pause = std::time::Duration::from_millis(50);
@@ -482,7 +482,7 @@ fn a_turn_goes_on_when_nobody_reads_it() {
 }
 
 #[test]
-fn a_turn_that_waits_for_another_says_so_and_can_be_left() {
+fn a_waiting_turn_can_be_left() {
     let talk = Talk::with("chat", "[turns]\nwhen_busy = 'queue'\n");
     // A command that reports that it is waiting.
     let waiting = || {
@@ -521,7 +521,7 @@ fn a_turn_that_waits_for_another_says_so_and_can_be_left() {
 }
 
 #[test]
-fn what_is_kept_can_be_looked_at() {
+fn memories_can_be_listed_and_shown() {
     let talk = Talk::new("agent");
     talk.machine.run_with("doc save", "Answer briefly.\n").done();
     talk.machine.write("project/AGENTS.md", "Use British spelling.\n");

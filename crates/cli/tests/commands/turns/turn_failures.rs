@@ -6,7 +6,7 @@ use super::starting::{Talk, ended, lines};
 use crate::support::{Machine, eventually};
 
 #[test]
-fn without_a_model_it_says_how_to_get_one() {
+fn a_missing_model_has_a_hint() {
     let (machine, _server) = Machine::with_workspace();
     let thread = machine.run("thread create Talk").word();
     let error = machine.run(&format!("turn start {thread} Hi")).failed(3);
@@ -31,7 +31,7 @@ fn without_a_model_it_says_how_to_get_one() {
 }
 
 #[test]
-fn a_missing_key_is_said_before_a_turn_begins() {
+fn a_missing_key_is_reported_before_a_turn() {
     let machine = Machine::new();
     machine.write("home/config.toml", "[model]\ndefault = 'anthropic/claude-test'\n");
     let _server = machine.serve();
@@ -75,7 +75,7 @@ fn a_provider_that_fails_is_an_error_with_its_hint() {
 }
 
 #[test]
-fn an_answer_that_breaks_off_is_printed_as_far_as_it_came() {
+fn an_interrupted_answer_is_printed_up_to_the_interruption() {
     let talk = Talk::new("chat");
     // Every attempt breaks off, since the provider is asked again after such a failure.
     talk.model.answer_by(|_| Answer::text("Once upon a time").in_deltas(4).cut_after_events(4));
@@ -87,7 +87,7 @@ fn an_answer_that_breaks_off_is_printed_as_far_as_it_came() {
 }
 
 #[test]
-fn a_gateway_that_is_killed_in_the_middle_of_a_round_leaves_a_turn_that_has_failed() {
+fn a_turn_of_a_killed_gateway_fails() {
     let mut talk = Talk::new("agent");
     talk.machine.write("project/a.txt", "text\n");
     talk.model.answer(Answer::text("Let me look.").tool_call("call_1", "read_file", r#"{"path":"a.txt"}"#));

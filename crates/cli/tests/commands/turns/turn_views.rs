@@ -48,7 +48,7 @@ fn the_tools_are_printed_as_the_model_gets_them() {
 }
 
 #[test]
-fn who_watches_sees_what_came_before_what_waits_and_what_happens() {
+fn watching_shows_past_pending_and_new_events() {
     let talk = Talk::new("agent");
     talk.machine.write("project/AGENTS.md", "Be brief.\n");
     talk.model.answer(Answer::text("Hello."));
@@ -113,7 +113,7 @@ fn who_watches_sees_what_came_before_what_waits_and_what_happens() {
 }
 
 #[test]
-fn a_session_says_how_each_file_came() {
+fn a_session_records_how_files_were_delivered() {
     let talk = Talk::new("agent");
     talk.machine.write("project/AGENTS.md", "Be brief.\n");
     talk.machine.write("project/a/AGENTS.md", "Mind the tests.\n");

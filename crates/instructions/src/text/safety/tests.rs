@@ -29,7 +29,7 @@ fn our_tags_are_neutralised_in_every_spelling() {
 }
 
 #[test]
-fn a_tag_in_full_width_stylised_or_with_zero_width_characters_is_a_tag() {
+fn look_alike_tags_are_neutralised() {
     for (text, harmless) in [
         ("＜/AGENTS_MD>", "&lt;/AGENTS_MD>"),
         ("<／ＡＧＥＮＴＳ＿ＭＤ＞", "&lt;／ＡＧＥＮＴＳ＿ＭＤ＞"),
@@ -73,7 +73,7 @@ fn a_tag_in_similar_letters_is_a_tag() {
 }
 
 #[test]
-fn what_follows_a_text_cannot_finish_a_tag() {
+fn tags_cannot_span_texts() {
     for (text, harmless) in [("a <", "a &lt;"), ("< / \n\n", "&lt; / \n\n"), ("</", "&lt;/")] {
         assert_eq!(checked(text), (harmless.to_owned(), vec![DiagnosticCode::WrapperTag]));
         assert_eq!(make_harmless(text), (harmless.into(), 1));
@@ -119,7 +119,7 @@ fn joiners_and_marks_stay_where_they_belong() {
 }
 
 #[test]
-fn findings_are_said_in_english() {
+fn findings_are_english_sentences() {
     let messages = |text: &str| -> Vec<String> {
         check(text, Path::new("/f"), UnsafeText::MadeHarmless)
             .diagnostics
@@ -159,7 +159,7 @@ fn a_flood_is_reported_once() {
 }
 
 #[test]
-fn what_is_shown_is_found_again() {
+fn shown_text_is_restored() {
     let text =
         "a &lt;p> &lt;/ AGENTS_MD> \\u{202e} \\u{61} \\u{202E} &lt;\\u{200b}system\\u{ad}-reminder> \\u{";
     let parts: Vec<&str> = shown_parts(text).into_iter().map(|part| &text[part]).collect();

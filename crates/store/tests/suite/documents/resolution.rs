@@ -144,7 +144,7 @@ both_databases!(explicit_and_effective_come_together, async |given| {
 });
 
 #[test]
-fn sqlite_finds_every_folder_and_document_of_a_resolution_by_an_index() {
+fn sqlite_resolves_documents_by_index() {
     run(Engine::Sqlite, async |given| {
         let Connection::Sqlite(connection) = given.connection().await else { unreachable!() };
         let explain = format!("EXPLAIN QUERY PLAN {RESOLVE_FOR_THREAD}");

@@ -274,7 +274,7 @@ async fn fail_items(given: &Fixture, times: u32, code: &str) {
 
 // The callers must not see deadlocks and serialization failures, which a second attempt resolves.
 #[test]
-fn on_postgres_a_transaction_that_lost_against_others_is_run_again() {
+fn postgres_retries_serialization_failures() {
     run(Engine::Postgres, async |given| {
         let turn = given.turn(&given.thread(None, "thread").await).await.id;
         let add = async |text: &str| {

@@ -14,7 +14,7 @@ use crate::params::text;
 
 // SQLite continues to write to the open file descriptor. Those writes would be acknowledged and lost.
 #[test]
-fn a_sqlite_file_that_was_moved_away_is_not_written_to() {
+fn a_moved_sqlite_file_is_not_written() {
     run(Engine::Sqlite, async |given| {
         let Database::Sqlite(path) = &given.database else { unreachable!() };
         given.save(&given.root(), "before").await;
@@ -192,7 +192,7 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged() {
 
 // Saves that share a commit are each either acknowledged and stored, or neither.
 #[test]
-fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
+fn a_full_disk_loses_no_acknowledged_write() {
     use std::io::Write as _;
     let Some(disk) = SmallDisk::mount("6m") else {
         let _ = writeln!(std::io::stderr(), "mounting is not allowed here: skipping the test of a full disk");
@@ -254,7 +254,7 @@ async fn assert_state(store: &Store, root: &Scope, texts: &[String]) {
 
 // Servers are restarted for updates, and gateways must not have to be restarted with them.
 #[test]
-fn a_postgres_that_goes_away_and_comes_back_needs_no_reopening() {
+fn postgres_restarts_need_no_reopening() {
     let Some(cluster) = test_cluster(Options::default()) else { return };
     let database = Database::Postgres(cluster.create_database().unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
