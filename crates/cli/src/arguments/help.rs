@@ -50,6 +50,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("trust", "foreword trust ."),
     ("untrust", "foreword untrust .agents/skills/release"),
     ("init", "foreword init --name billing"),
+    ("console", "foreword console --print"),
     ("serve", "foreword serve --listen 127.0.0.1:4670"),
     ("status", "foreword status --format json"),
     ("doctor", "foreword doctor"),

@@ -47,7 +47,7 @@ fn a_missing_workspace_lists_candidates() {
         2,
         "",
         "error: there are several workspaces: docs, site\n\
-         hint: name one with --workspace, set FOREWORD_WORKSPACE, or change to its directory\n",
+         hint: add `-w docs`, set FOREWORD_WORKSPACE, or change to the directory of one\n",
     );
     machine.check_code(
         "doc get -w sight",

@@ -71,7 +71,11 @@ fn a_comparison_has_its_shape() {
     assert_eq!((&codex["bytes"], &codex["lost_bytes"]), (&json!(32_768), &json!(7_312)));
     assert!(object["differences"].as_array().unwrap().iter().all(|sentence| sentence.is_string()));
     let all = machine.run("compare --format json").object();
-    assert_eq!(all["agents"].as_array().unwrap().len(), instructions::PROFILES.len());
+    assert_eq!(
+        all["agents"].as_array().unwrap().len(),
+        instructions::PROFILES.len() - 1,
+        "codelia only on request"
+    );
 }
 
 #[test]
@@ -134,7 +138,8 @@ fn a_map_shows_where_something_changes() {
         lines[1].starts_with("  web  1 file, about ") && lines[1].ends_with(", 7,312 bytes lost"),
         "{out}"
     );
-    let object = machine.run("map --format json").object();
+    assert_eq!(machine.run("map --format json").object()["agent"], "claude-code", "the one with traces here");
+    let object = machine.run("map --agent foreword --format json").object();
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["agent", "directories", "sets"]);
     assert_eq!(object["agent"], "foreword");
@@ -161,10 +166,10 @@ fn a_map_names_what_contradicts_itself() {
     let machine = machine();
     machine.write("project/AGENTS.md", "Run `npm install`.\n");
     machine.write("project/web/AGENTS.md", "\nRun `pnpm install`.\n");
-    let out = machine.tidy(&machine.run("map").done());
+    let out = machine.tidy(&machine.run("map --agent foreword").done());
     let conflict = "    ! `web/AGENTS.md`, line 2: it says to use `pnpm`, but `AGENTS.md` says `npm`";
     assert!(out.lines().any(|line| line == conflict), "{out}");
-    let object = machine.run("map --format json").object();
+    let object = machine.run("map --profile foreword --format json").object();
     let sets = object["sets"].as_array().unwrap();
     let conflicts: Vec<usize> = sets.iter().map(|set| set["conflicts"].as_array().unwrap().len()).collect();
     assert_eq!(conflicts, [0, 1], "{object}");

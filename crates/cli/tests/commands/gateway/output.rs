@@ -101,29 +101,21 @@ fn wrong_usage_exits_with_2() {
 fn help_and_version_are_data() {
     let machine = Machine::new();
     assert_eq!(machine.run("--version").done(), concat!("foreword ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(machine.run("version").done(), machine.run("--version").done());
+    // A new user sees few commands. All others are one step away.
     let help = machine.run("--help").done();
-    for command in [
-        "serve",
-        "workspace",
-        "folder",
-        "thread",
-        "doc",
-        "token",
-        "events",
-        "schema",
-        "config",
-        "completions",
-    ] {
-        assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
+    let listed = |help: &str, command: &str| help.contains(&format!("\n  {command} "));
+    for command in ["check", "explain", "compare", "diff", "why", "install", "serve", "console"] {
+        assert!(listed(&help, command), "{command}: {help}");
     }
-    // The order of the groups is that of a first visit: files work without a gateway and come first.
-    let headings =
-        ["Files:", "Other agents:", "Skills:", "Documents:", "Turns:", "Gateway:", "Tools:", "Options:"];
-    let found: Vec<&str> =
-        help.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).collect();
-    assert_eq!(found, headings, "{help}");
-    assert!(help.contains("--config <FILE>") && help.contains("docs/"), "{help}");
+    assert!(!listed(&help, "resolve") && !listed(&help, "thread"), "{help}");
+    assert!(help.contains("--config <FILE>") && help.contains("foreword help --all"), "{help}");
     assert_eq!(machine.run("help").done(), help);
+    let all = machine.run("help --all").done();
+    for command in ["serve", "workspace", "doc", "token", "schema", "resolve", "completions"] {
+        assert!(listed(&all, command), "{command}: {all}");
+    }
+    assert!(all.contains("\nPlumbing:\n") && all.contains("docs/"), "{all}");
     let help = machine.run("doc edit --help").done();
     assert!(help.contains("--folder <FOLDER>") && help.contains("--data <DIR>"), "{help}");
     assert!(help.ends_with("Example:\n  foreword doc edit --folder services\n"), "{help}");
