@@ -65,7 +65,7 @@ fn wrong_spellings_of_commands_flags_and_values() {
             ("doc sav", USAGE, "a similar subcommand exists: 'save'"),
             ("explain --profil codex", USAGE, "a similar argument exists: '--profile'"),
             ("explain --profile codx", USAGE, "hint: did you mean `codex`?"),
-            ("explain --profile claude", USAGE, "hint: did you mean `claude-code`?"),
+            ("explain --profile cluade", USAGE, "hint: did you mean `claude-code`?"),
             ("explain --profile nobody", USAGE, "hint: the profiles are "),
             ("explain --max-bytes many", USAGE, "invalid value 'many' for '--max-bytes"),
             ("explain --max-bytes -1", USAGE, "unexpected argument '-1' found"),

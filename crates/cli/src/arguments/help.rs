@@ -91,6 +91,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("turn list", "foreword turn list last"),
     ("turn show", "foreword turn show last"),
     ("turn explain", "foreword turn explain 2 --thread 'Fix the total'"),
+    ("turn request", "foreword turn request last"),
     ("turn watch", "foreword turn watch last"),
     ("turn cancel", "foreword turn cancel last"),
     ("turn approve", "foreword turn approve last CALL --deny"),
