@@ -28,7 +28,7 @@ pub(crate) struct PromptSubject {
     /// Directory whose instruction files apply: the working directory, else the user's own; `None` without either.
     pub(crate) instructions: Option<WorkingDirectory>,
     pub(crate) start: SessionStart,
-    /// Instructions that it reads if it is delegated.
+    /// Instructions given to delegated threads.
     pub(crate) delegate_instructions: DelegateInstructions,
     /// Number of threads above this one: 0 for a thread made by a user.
     pub(crate) depth: u32,
@@ -37,7 +37,7 @@ pub(crate) struct PromptSubject {
 }
 
 impl PromptSubject {
-    /// Returns the reader of its instructions.
+    /// Returns the audience of the instructions.
     pub(crate) fn audience(&self) -> Audience {
         audience(&self.thread)
     }

@@ -15,7 +15,7 @@ use crate::connection::peer::Peer;
 use crate::error::{invalid_params, needs_role, other_workspace};
 use crate::service::Shared;
 
-/// Context of a call.
+/// The state of the gateway and the caller, for a handler.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,

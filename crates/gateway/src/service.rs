@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
     pub(crate) metrics: Arc<Metrics>,
-    /// Id of the database, whatever server continues it.
+    /// Id of the database, unchanged by a failover.
     database: InstanceId,
     pub(crate) readiness: Readiness,
     pub(crate) mcp: McpSessions,

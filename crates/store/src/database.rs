@@ -259,7 +259,7 @@ impl Store {
         }
     }
 
-    /// Runs a job that reads.
+    /// Runs a read-only job.
     // On PostgreSQL each of its statements may see a different state.
     pub(crate) async fn read<T, F>(&self, job: F) -> Result<T, StoreError>
     where

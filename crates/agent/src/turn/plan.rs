@@ -31,7 +31,7 @@ use crate::turn::window::WindowSize;
 /// Time to record that an approval request expired.
 const APPROVAL_MARGIN: Duration = Duration::from_secs(30);
 
-/// Everything the first round is asked with.
+/// Input of the first round.
 pub(crate) struct TurnPlan {
     pub(crate) prepared: Prepared,
     pub(crate) tools: RoundTools,

@@ -164,7 +164,7 @@ pub(crate) async fn resume(
     Ok(SessionResumeResult { session, reminder: reminder.as_ref().map(agent::turn_reminder) })
 }
 
-/// Connection that started a turn; without one, nothing is sent.
+/// Forwards deltas to the connection that started the turn, while it is open.
 struct ConnectionListener {
     outgoing: Option<Outgoing>,
     number: u64,

@@ -58,7 +58,7 @@ pub(crate) struct Candidate {
     pub(crate) folder: Option<&'static RuleFolder>,
     /// Folder of the rule that imports it, directly or through others.
     pub(crate) imported_by_rule: Option<&'static RuleFolder>,
-    /// A rule that no path matches yet. It keeps its position only until its imports are followed.
+    /// True for a rule that no path matches yet. It keeps its position only until its imports are followed.
     pub(crate) waits: bool,
     /// Title, for agents that name one.
     pub(crate) title: Option<String>,
@@ -138,11 +138,11 @@ pub(crate) struct Chain<'a> {
     pub(super) waiting: Vec<WaitingRule>,
     /// Reason if project files were skipped.
     pub(super) switched_off: Option<String>,
-    /// An unreadable file discards all project files.
+    /// True once an unreadable file has discarded all project files.
     pub(crate) lost: bool,
     /// File in the checkout around a worktree that is not read.
     pub(super) shadowing: Option<PathBuf>,
-    /// The files of the start are loaded, and a tool reads another file.
+    /// True while files are loaded because a tool reads a file.
     pub(super) is_reading: bool,
 }
 

@@ -40,7 +40,7 @@ pub enum FileScope {
     Project,
     /// An import of another file.
     Import,
-    /// The user's own directory or the project, under a condition that is met.
+    /// A rule, of the user or of the project, whose condition is met.
     Rule,
 }
 

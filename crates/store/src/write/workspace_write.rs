@@ -23,7 +23,7 @@ pub(crate) struct WorkspaceWrite<'a, 'c> {
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) actor: Option<String>,
     pub(crate) now: Timestamp,
-    /// The sequence number that the workspace's row already has, which is the first change's.
+    /// Sequence number of the first change, already stored in the workspace's row.
     taken: Sequence,
     entries: Vec<LogEntry>,
 }

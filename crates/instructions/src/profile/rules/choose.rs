@@ -53,7 +53,7 @@ impl ChoiceRules {
 pub struct Name {
     /// Path below a directory.
     pub name: &'static str,
-    /// Part in the choice.
+    /// Role in the choice.
     pub role: NameRole,
     /// Spellings that count.
     pub letter_case: LetterCase,

@@ -128,7 +128,7 @@ fn without_origin(draft: &Draft) -> Failure {
         .hint(format!("save it as a file with `foreword doc save {path}`"))
 }
 
-/// Saves over a new connection, because the editor may have been open for long.
+/// Saves. If the connection was lost while the editor was open, reconnects and tries once more.
 async fn save(
     context: &Context,
     client: &Client,
