@@ -39,7 +39,7 @@ fn opening_twice_runs_each_migration_once(engine: Engine) {
         }
         let connection = open_connection(&database).await;
         let applied = connection.column("SELECT version FROM seaql_migrations ORDER BY version").await;
-        assert_eq!(applied, ["0001_initial"]);
+        assert_eq!(applied, ["0001_initial", "0002_revision_client"]);
         connection.close().await;
     });
 }
