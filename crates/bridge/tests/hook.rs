@@ -192,7 +192,7 @@ fn changes_and_removals_are_announced() {
     project.write("sub/AGENTS.md", "NEW SUB RULES\n");
     assert!(project.reading("sub/deep/x.rs").contains("NEW SUB RULES"));
     std::fs::remove_file(project.root.join("sub/AGENTS.md")).unwrap();
-    assert!(project.reading("sub/deep/x.rs").contains("sub/AGENTS.md (removed: no longer applies)"));
+    assert!(project.reading("sub/deep/x.rs").contains("sub/AGENTS.md (deleted)"));
 }
 
 #[test]

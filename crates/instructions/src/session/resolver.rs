@@ -297,11 +297,15 @@ impl Resolver {
         let limit = usize::try_from(settings.max_files_per_resolve()).unwrap_or(usize::MAX);
         // The limit is applied before texts are read, so that a huge tree costs one small message at a time.
         announcement.left_over = due.len().saturating_sub(limit);
-        let is_imported = |index: usize| due[index].version.imported_by.is_some();
-        let mut kept: Vec<usize> = match profile.session.reminders.first() {
-            AnnouncedFirst::Nearest => nearest_first_order(due.len(), is_imported),
-            AnnouncedFirst::Outermost => (0..due.len()).collect(),
-        };
+        let mut kept: Vec<usize> = (0..due.len()).collect();
+        if profile.session.reminders.first() == AnnouncedFirst::Nearest {
+            // Stable, so that of two directories that are equally deep the one that was touched first comes first, and imports
+            // stay behind the file that names them.
+            let depth = |file: &Applicable| {
+                file.version.directory(&file.path).map_or(0, |directory| directory.components().count())
+            };
+            kept.sort_by_key(|index| std::cmp::Reverse(depth(due[*index])));
+        }
         kept.truncate(limit);
         // The reminder lists files in the order of the chain, whatever their order of announcement.
         kept.sort_unstable();

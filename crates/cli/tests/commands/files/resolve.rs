@@ -55,7 +55,7 @@ fn a_file_is_announced_once() {
     );
     assert_eq!(
         after,
-        "Their text follows; it applies to this scope.\n\nInstructions from: ~/project/a/AGENTS.md\n\
+        "Its text follows; it applies to this scope.\n\nInstructions from: ~/project/a/AGENTS.md\n\
          leaf\n</system-reminder>\n"
     );
     let nothing = "nothing new applies there to the session in ~/project\n";
@@ -218,7 +218,7 @@ fn changed_and_removed_files_are_announced() {
     assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&[])));
     std::fs::remove_file(machine.project().join("a/AGENTS.md")).unwrap();
     let out = machine.tidy(&machine.run("resolve --session s.json a/x --peek").done());
-    assert!(out.contains("\n- ~/project/a/AGENTS.md (removed: no longer applies)\n"), "{out}");
+    assert!(out.contains("\n- ~/project/a/AGENTS.md (deleted)\n"), "{out}");
     assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&["a/AGENTS.md"])));
     assert_eq!(resolve(&machine, "a/x"), (some(&[]), some(&[])));
     machine.write("project/a/AGENTS.md", "back\n");

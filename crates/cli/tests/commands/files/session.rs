@@ -68,7 +68,7 @@ fn a_preview_shows_the_resume_reminder() {
     std::fs::create_dir(machine.project().join("b")).unwrap();
     let told = "<system-reminder type=\"session.resume.diff\">\nSession resumed with context changes:\n\
          - cwd: ~/project -> ~/project/b\n\
-         Re-check AGENTS.md for current scope:\n- ~/project/a/AGENTS.md (removed: no longer applies)\n</system-reminder>\n";
+         Re-check AGENTS.md for current scope:\n- ~/project/a/AGENTS.md (deleted)\n</system-reminder>\n";
     // The first two calls are equal: without `--confirm` the command only looks, and a later call reports
     // the same differences.
     machine.check("session diff s.json --cwd b", told, "this differs since the session was saved (TIME)\n");

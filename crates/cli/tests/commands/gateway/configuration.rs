@@ -54,6 +54,24 @@ fn programs_get_values_origins_and_directories() {
     assert_eq!((&object["home"], &object["data"]), (&json!(machine.home()), &json!(machine.data())));
 }
 
+// The schema of these settings allows positive numbers only.
+#[test]
+fn limits_of_zero_in_a_file_are_refused() {
+    for (key, value) in [
+        ("agents.initial.max_files", "max_files = 0"),
+        ("agents.initial.max_bytes", "max_bytes = 0"),
+        ("agents.resolver.max_files_per_resolve", "max_files_per_resolve = 0"),
+    ] {
+        let machine = Machine::new();
+        let (table, _) = key.rsplit_once('.').unwrap();
+        machine.write("home/config.toml", format!("[{table}]\n{value}\n"));
+        let said = machine.run("show");
+        assert_eq!(said.code, Some(2), "{key}");
+        let expected = format!("`{key}` must be a positive integer, found the integer 0");
+        assert!(said.err.contains(&expected), "{}", said.err);
+    }
+}
+
 #[test]
 fn flags_win_over_variables_for_directories_and_files() {
     let machine = Machine::new();

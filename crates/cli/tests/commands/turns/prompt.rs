@@ -109,14 +109,14 @@ fn the_manifest_records_all_sources() {
     assert_eq!(
         below("sources"),
         [
-            "  identity         built in version 9 sha256",
-            "  safety           built in version 9 sha256",
+            "  identity         built in version 10 sha256",
+            "  safety           built in version 10 sha256",
             "  soul_core        file ~/home/SOUL.md sha256",
             "  identity_core    file ~/home/IDENTITY.md sha256",
-            "  agents_guidance  built in version 9 sha256",
-            "  environment      built in version 9 sha256",
-            "  agents_context   file ~/repo/AGENTS.md sha256",
+            "  agents_guidance  built in version 10 sha256",
+            "  environment      built in version 10 sha256",
             "  agents_md        document / version 1 sha256",
+            "  agents_context   file ~/repo/AGENTS.md sha256",
             "  extra_system     caller sha256",
         ]
     );

@@ -8,7 +8,10 @@ use crate::support::Machine;
 #[test]
 fn a_profile_decides_how_much_there_is() {
     let (machine, _server, thread) = with_thread("[prompt]\nprofile = 'minimal'\n");
-    assert_eq!(sections(&machine, &thread), ["identity", "safety", "agents_context", "agents_md"]);
+    assert_eq!(
+        sections(&machine, &thread),
+        ["identity", "safety", "environment", "agents_md", "agents_context"]
+    );
     let (machine, _server, thread) = with_thread("[prompt]\nprofile = 'none'\n");
     assert_eq!(sections(&machine, &thread), [""; 0]);
     let said = machine.run(&format!("prompt show {thread}"));
