@@ -89,7 +89,7 @@ pub(crate) const AGENTS: &[RealAgent] = &[
         adds: Some(".qwen/output-language.md"),
     },
     RealAgent {
-        profile: "pi",
+        profile: "pi@0.73.1",
         program: "pi",
         arguments: &["--provider", "here", "--model", "m", "--no-session", "-p", "Hello."],
         variables: &[],
