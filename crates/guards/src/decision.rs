@@ -61,7 +61,6 @@ impl Decision {
     }
 
     /// Returns the stronger of two decisions, the first if they are equal.
-    #[must_use]
     pub fn or_stronger(self, other: Self) -> Self {
         let strength = |decision: &Self| (decision.verdict, decision.guard.is_some());
         if strength(&other) > strength(&self) { other } else { self }
