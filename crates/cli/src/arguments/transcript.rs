@@ -18,7 +18,7 @@ pub(crate) struct Why {
     /// Session to judge: an id or its beginning, `last`, or `all` [default: the newest one of each agent]
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Words of the violation, in a tool call or an answer; `/…/` is a regular expression [default: the end of the session]
+    /// Words of the violation, in a tool call or an answer; `/PATTERN/` is a regular expression [default: the end of the session]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) when: Option<String>,
     /// Judge only sessions since then, as an age such as `7 days` or a time such as `2027-01-31T00:00:00Z`

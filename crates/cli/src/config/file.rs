@@ -316,7 +316,7 @@ mod tests {
             ),
             (
                 "agents.initial.max_files = -1",
-                "agents.initial.max_files` must be a non-negative integer, found the integer -1",
+                "agents.initial.max_files` must be a positive integer, found the integer -1",
             ),
             (
                 "gateway.slow_client_seconds = 0",

@@ -236,9 +236,9 @@ mod tests {
             "2: a project cannot raise `agents.initial.max_files` from 16 to 17",
         );
         let mut fixture = Fixture::new();
-        fixture.project("agents.initial.max_files = 1000\nagents.initial.max_bytes = 0");
+        fixture.project("agents.initial.max_files = 1000\nagents.initial.max_bytes = 1");
         let agents = fixture.load().unwrap().0.sections().files.clone();
-        assert_eq!((agents.max_files(), agents.agents.initial.max_bytes), (Some(1000), Some(0)));
+        assert_eq!((agents.max_files(), agents.agents.initial.max_bytes), (Some(1000), Some(1)));
     }
 
     #[test]

@@ -117,9 +117,9 @@ fn unreadable_settings_are_left_alone_with_a_hint() {
         "{err}"
     );
     assert_eq!(std::fs::read_to_string(settings).unwrap(), "{ \"a\": 1,, }\n");
-    let err = machine.run("install claude").failed(2);
+    let err = machine.run("install cluade").failed(2);
     assert!(
-        err.contains("there is no agent `claude`") && err.contains("did you mean `claude-code`?"),
+        err.contains("there is no agent `cluade`") && err.contains("did you mean `claude-code`?"),
         "{err}"
     );
 }

@@ -99,7 +99,7 @@ fn programs_get_exactly_the_documented_shape() {
             "explain --format json",
             json!({
                 "limit_bytes": 32_768, "kept_bytes": 12, "root_reason": reason, "text_bytes": text.len(),
-                "tokens": 30,
+                "tokens": 30, "guards": [],
             }),
         ),
         ("show --format json", json!({ "blocks": [{ "role": "system", "text": text }], "text": text })),

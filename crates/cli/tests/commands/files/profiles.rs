@@ -31,8 +31,8 @@ fn the_rules_of_one_are_printed_with_their_evidence() {
     let text = machine.run("profile show codex").done();
     assert!(text.starts_with("codex: Codex, checked against 0.166.0\n"), "{text}");
     assert!(text.contains("observed") && text.contains("32,768 bytes"), "{text}");
-    let object = machine.run("profile show goose --format json").object();
-    assert_eq!((&object["agent"], &object["version"]), (&"Goose".into(), &serde_json::Value::Null));
+    let object = machine.run("profile show zed --format json").object();
+    assert_eq!((&object["agent"], &object["version"]), (&"Zed".into(), &serde_json::Value::Null));
     let rules = object["rules"].as_array().unwrap();
     assert!(rules.iter().all(|rule| rule["evidence"] == "documented"), "{object}");
     let err = machine.run("profile show nobody").failed(2);

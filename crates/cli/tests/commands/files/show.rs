@@ -144,8 +144,9 @@ fn flags_that_cannot_be_followed_say_so() {
         (
             "explain --profile nobody",
             "error: unknown profile `nobody` (from flag `--profile`)\n\
-             hint: the profiles are foreword, codex, codelia, claude-code, gemini-cli, opencode, qwen-code, pi, copilot, cursor, zed, \
-             goose\n",
+             hint: the profiles are foreword, codex, codelia, claude-code, gemini-cli, opencode, qwen-code, pi, copilot, cline, \
+             kilo, goose, droid, grok, kimi, continue, cursor, zed, amp, antigravity, devin, junie, aider, opencode@2, \
+             pi@0.73.1\n",
         ),
     ] {
         machine.check_code(words, 2, "", error);
