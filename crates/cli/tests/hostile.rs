@@ -94,7 +94,8 @@ fn every_file_command_bounds_a_malicious_repository() {
     ];
     for words in &commands {
         let said = run(&machine, words);
-        let is_exact = words.starts_with("show") || words.starts_with("prompt show");
+        // These print text exactly as a model gets it; `resolve` prints a reminder that may contain files.
+        let is_exact = ["show", "prompt show", "resolve"].iter().any(|command| words.starts_with(command));
         let controls = if is_exact { TerminalControls::PassedOn } else { TerminalControls::Refused };
         check(words, &said.out, controls);
         check(words, &said.err, TerminalControls::Refused);
