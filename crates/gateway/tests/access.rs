@@ -43,6 +43,7 @@ type Row = (&'static str, [Expected; 4], [Expected; 4], [Expected; 4]);
 const TABLE: &[Row] = &[
     //                                          all           this one      another
     ("initialize",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [Y, Y, Y, Y]),
+    ("console/code",                             [Y, Y, Y, Y], [Y, Y, Y, Y], [Y, Y, Y, Y]),
     ("workspace/create",                         [O, O, O, Y], [O, O, O, X], [O, O, O, X]),
     ("workspace/update",                         [O, O, O, Y], [O, O, O, Y], [O, O, O, X]),
     ("workspace/archive",                        [O, O, O, Y], [O, O, O, X], [O, O, O, X]),
@@ -80,6 +81,7 @@ const TABLE: &[Row] = &[
     ("turn/request",                             [P, P, N, N], [P, P, N, N], [P, P, X, X]),
     ("turn/explain",                             [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("turn/watch",                               [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
+    ("transcript/why",                           [N, N, N, N], [N, N, N, N], [X, X, X, X]),
     ("memory/add",                               [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
     ("memory/list",                              [Y, Y, Y, Y], [Y, Y, Y, Y], [X, X, X, X]),
     ("memory/get",                               [N, N, N, N], [N, N, N, N], [X, X, X, X]),
@@ -107,7 +109,10 @@ const TABLE: &[Row] = &[
 /// Returns parameters that a method accepts; `who` makes names unique.
 fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
-        "initialize" | "workspace/list" | "token/list" | "audit/list" | "mcp/status" => json!({}),
+        "initialize" | "console/code" | "workspace/list" | "token/list" | "audit/list" | "mcp/status" => {
+            json!({})
+        }
+        "transcript/why" => world.with(json!({ "thread_id": world.thread, "rule": "No such rule." })),
         "workspace/create" => json!({ "name": who, "root_path": "/srv", "agents": {} }),
         "workspace/update" => world.with(json!({ "name": format!("renamed by {who}") })),
         "thread/folder/create" => world.with(json!({ "name": who })),

@@ -35,6 +35,7 @@ fn schemas() -> BTreeMap<String, Validator> {
 /// Calls every method successfully with every parameter it has, following the workspace from its beginning.
 async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket) {
     socket.ok("initialize", json!({ "client": { "name": "walk", "version": "1" } })).await;
+    socket.ok("console/code", json!({})).await;
     let agents = json!({
         "enabled": true,
         "root": { "projectRootOverride": "/srv", "markers": [".git"], "stopAtFsRoot": true },
@@ -90,6 +91,7 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
 
     remember(socket, &with, &thread).await;
     socket.ok("thread/move", with(json!({ "thread_id": thread }))).await;
+    socket.ok("transcript/why", with(json!({ "thread_id": thread, "rule": "root" }))).await;
     socket.ok("thread/archive", with(json!({ "thread_id": thread }))).await;
     socket.ok("thread/folder/move", with(json!({ "folder_id": inner }))).await;
     socket.ok("thread/folder/delete", with(json!({ "folder_id": inner }))).await;

@@ -119,7 +119,8 @@ async fn a_chain_as_user_message_comes_first() {
                 Wire::Openai => body["input"][0]["content"][0]["text"].as_str().unwrap().to_owned(),
                 Wire::OpenaiCompatible => body["messages"][1]["content"].as_str().unwrap().to_owned(),
             };
-            assert_eq!(first, chain);
+            // Neighboring messages of the user are one message: the chain, then the first question.
+            assert!(first.starts_with(&chain), "{first}");
         }
         let params = stage.with(json!({ "thread_id": stage.thread, "cwd": "a" }));
         let preview = stage.socket.ok("prompt/preview", params).await;

@@ -114,10 +114,11 @@ fn inspect(text: &str, position: usize) -> Option<Finding> {
 /// case, after a slash, with white space, in full-width or stylized letters, or with invisible characters in
 /// between.
 pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
-    // Invisible characters are skipped but remembered: once they are made visible, they end a name.
+    // Invisible characters and combining marks are skipped but remembered, because both end a name: the first once they
+    // are made visible, the second as any foreign character does.
     let mut is_parted = false;
     let seen = text.filter_map(|character| {
-        let is_seen = !is_ignorable(character);
+        let is_seen = !is_ignorable(character) && !is_combining_mark(character);
         let before = std::mem::replace(&mut is_parted, !is_seen);
         is_seen.then_some((character, before))
     });
