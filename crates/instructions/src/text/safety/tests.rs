@@ -213,6 +213,11 @@ fn odd_text() -> impl Strategy<Value = String> {
     prop::collection::vec(any, 0..14).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn a_combining_mark_ends_a_name() {
+    assert_eq!(neutralise("<AGENTS_MD\u{338}0"), "&lt;AGENTS_MD\u{338}0");
+}
+
 /// Returns the tags that a normalizing reader finds who ignores invisible characters.
 fn live_tags(text: &str) -> Vec<String> {
     let read: String = text.nfkc().filter(|character| !is_ignorable(*character)).collect();
