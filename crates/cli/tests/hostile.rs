@@ -100,7 +100,9 @@ fn every_file_command_bounds_a_malicious_repository() {
         check(words, &said.out, controls);
         check(words, &said.err, TerminalControls::Refused);
         if is_exact && let Some(out) = on_terminal(&machine, words) {
-            assert!(out.contains("\\u{1b}") || !said.out.contains('\x1b'), "{words}: {out}");
+            // `resolve` announces other files the second time, since those of the first time are known by then.
+            let is_repeated = !words.starts_with("resolve");
+            assert!(!is_repeated || out.contains("\\u{1b}") || !said.out.contains('\x1b'), "{words}: {out}");
             check(&format!("{words}, on a terminal"), &out, TerminalControls::Refused);
         }
     }

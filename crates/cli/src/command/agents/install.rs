@@ -2,7 +2,6 @@
 
 use bridge::install::{Installation, Scope};
 use bridge::{Asking, Change, ChangeError, Connected, Content, Journal, Undone};
-use protocol::similar;
 use serde::Serialize;
 
 use crate::arguments::{Install, ScopeName};
@@ -158,9 +157,8 @@ pub(crate) fn unknown_agent(name: &str, what: &str, known: &[&str]) -> Failure {
         return Failure::usage(format!("{title} has no known {what}")).hint(agents);
     }
     let failure = Failure::usage(format!("there is no agent `{name}`"));
-    // One or two letters would fit too many names, so the suggestion would be arbitrary.
-    let is_begun = |known: &&&str| name.len() > 2 && known.starts_with(name);
-    let meant = known.iter().find(is_begun).copied().or_else(|| similar(name, known.iter().copied()));
+    let unknown = compare::UnknownAgent { name: name.to_owned() };
+    let meant = unknown.nearest().filter(|nearest| known.contains(nearest));
     let failure = match meant {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure,
