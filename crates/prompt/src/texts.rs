@@ -338,8 +338,8 @@ fn one_line(text: &str, max_chars: usize) -> String {
     }
     // Whole sentences need no mark: what is there is complete.
     let kept = first_chars(&line, max_chars);
-    let ends = kept.match_indices(['.', '!', '?']).map(|(at, mark)| at + mark.len());
-    let sentence = ends.filter(|end| line[*end..].starts_with(' ') && !is_abbreviation(&line[..*end])).last();
+    let mut ends = kept.match_indices(['.', '!', '?']).map(|(at, mark)| at + mark.len());
+    let sentence = ends.rfind(|end| line[*end..].starts_with(' ') && !is_abbreviation(&line[..*end]));
     if let Some(end) = sentence {
         return line[..end].to_owned();
     }

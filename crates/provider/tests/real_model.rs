@@ -31,7 +31,7 @@ impl Drop for Server {
 
 fn serve() -> (Server, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/real_model/serve.py");
-    let mut command = Command::new(std::env::var_os(PYTHON).expect("run by cargo xtask real-model"));
+    let mut command = Command::new(std::env::var_os(PYTHON).unwrap());
     command.arg(script).args(["1024", "-", "natural"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut server = Server(command.spawn().unwrap());

@@ -99,12 +99,9 @@ impl CurrentMetrics {
 }
 
 /// Returns values with their key as the only label.
-fn by<'a, K: ToString>(
+fn by<'a, K: ToString + 'a>(
     label: &'static str,
     values: impl IntoIterator<Item = (&'a K, &'a u64)>,
-) -> impl Iterator<Item = (Labels, u64)>
-where
-    K: 'a,
-{
+) -> impl Iterator<Item = (Labels, u64)> {
     values.into_iter().map(move |(key, count)| (vec![(label, key.to_string())], *count))
 }

@@ -196,7 +196,7 @@ async fn delegates_read_instructions_as_far_as_the_setting_allows() {
         let cwd = format!("Working directory: {}\\n", stage.path("shelf").display());
         assert!(system.contains(&cwd), "{system}");
         // Without instructions nothing is delivered, so that no write waits for them.
-        assert_eq!(stage.path("shelf/new.txt").exists(), true);
+        assert!(stage.path("shelf/new.txt").exists());
         assert!(!bodies[2].to_string().contains("did not run"), "{}", bodies[2]);
         let delegated = answer["delegated"][0]["id"].as_str().unwrap().to_owned();
         let explanation = explained(&mut stage, &delegated).await;

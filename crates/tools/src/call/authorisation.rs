@@ -169,14 +169,14 @@ async fn ask(
         let asking = move || {
             // A call that cannot succeed is answered immediately instead of being asked about.
             if let Some(answer) = tool.validate(&context, &arguments) {
-                return Err(answer);
+                return Err(Box::new(answer));
             }
             let asked = question(&context, &call, &arguments, &*tool, &targets, &text);
             Ok(ApprovalRequest { identity, ..asked })
         };
         async {
             let prepared = tokio::task::spawn_blocking(asking).await;
-            prepared.unwrap_or_else(|_| Err(ToolOutput::error(UNPREPARED)))
+            prepared.unwrap_or_else(|_| Err(Box::new(ToolOutput::error(UNPREPARED))))
         }
     };
     let time = context.limits().approval_time;
