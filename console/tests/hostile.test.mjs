@@ -45,7 +45,8 @@ async function check(page) {
 test("names are text everywhere", async () => {
   const workspace_id = workspace.id;
   for (const name of ATTACKS) {
-    await gateway.call("thread/folder/create", { workspace_id, name });
+    // Folders cannot have a slash in their name, because it separates them in paths.
+    await gateway.call("thread/folder/create", { workspace_id, name: name.replaceAll("/", "\u2215") });
     await gateway.call("thread/create", { workspace_id, title: name });
   }
   const window = await browser.open(gateway);
