@@ -18,8 +18,8 @@ use crate::config::value::Value;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory, warn};
-use crate::output::Reader;
 use crate::output::relative_path::Viewpoint;
+use crate::output::{Reader, shown};
 
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
@@ -105,7 +105,8 @@ impl ResolveOutput {
 
     /// Prints the reminder, and the reason if there is none or not all of it.
     fn print(&self, context: &Context, files: &Files, asked: usize, cwd: &Path) -> Result<Reader, Failure> {
-        let text = || self.reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default();
+        // A reminder may contain the text of files, which must not control the terminal.
+        let text = || self.reminder.as_ref().map(|text| format!("{}\n", shown(text))).unwrap_or_default();
         let reader = context.output.data(&self.json, text)?;
         if self.left_over > 0 {
             context.output.note(format!(
