@@ -46,7 +46,7 @@ fuzz_target!(|input: Input<'_>| {
     let homes = HomeDirectories::of_user(Some(top.clone()));
     let homes = homes.with(&FOREWORD, &home).with(&CODEX, &home);
     // What the forms of other agents promise is held against recordings of them.
-    let wrapped = PROFILES.iter().filter(|profile| !matches!(profile.rendering, Rendering::Forms(_)));
+    let wrapped = PROFILES.iter().filter(|profile| !matches!(profile.render.form, Rendering::Forms(_)));
     for profile in wrapped.copied() {
         let settings = FileSettings { profile, homes: homes.clone(), ..settings.clone() };
         let request = Request { cwd: &cwd, settings: &settings };
@@ -81,7 +81,7 @@ fn check(profile: &Profile, settings: &FileSettings, cwd: &Path, found: &Resolut
         assert!(found.files.is_empty() && found.blocks.is_empty());
         return;
     };
-    let (opening, closing) = match profile.rendering {
+    let (opening, closing) = match profile.render.form {
         Rendering::AgentsContext => {
             ("<agents_context scope=\"initial\">\n".to_owned(), "\n</agents_context>")
         }
@@ -94,7 +94,7 @@ fn check(profile: &Profile, settings: &FileSettings, cwd: &Path, found: &Resolut
     };
     let body = text.strip_prefix(opening.as_str()).and_then(|rest| rest.strip_suffix(closing));
     let body = body.unwrap_or_else(|| panic!("{}: no wrapper around {text:?}", profile.name));
-    if profile.unsafe_text == UnsafeText::MadeHarmless {
+    if profile.text.unsafe_text == UnsafeText::MadeHarmless {
         assert!(!has_tag(body), "a tag of ours in {body:?}");
     }
 }

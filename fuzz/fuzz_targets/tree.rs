@@ -170,7 +170,7 @@ fn make<'a>(top: &Path, entries: impl Iterator<Item = &'a Entry>) {
 
 fuzz_target!(|input: Input| {
     // What the forms of other agents promise is held against recordings of them.
-    let wrapped = PROFILES.iter().filter(|profile| !matches!(profile.rendering, Rendering::Forms(_)));
+    let wrapped = PROFILES.iter().filter(|profile| !matches!(profile.render.form, Rendering::Forms(_)));
     for profile in wrapped.copied() {
         let directory = tempfile::tempdir().expect("a directory");
         let top = directory.path().canonicalize().expect("a path");
@@ -270,10 +270,10 @@ fn check(profile: &Profile, found: &Resolution) {
     let mut decided = HashSet::new();
     for decision in &found.decisions {
         // The user's own directory may be one of the project's.
-        let twice_is_fine = profile.home.is_some();
+        let twice_is_fine = profile.choose.home.is_some();
         assert!(decided.insert(&decision.path) || twice_is_fine, "decided twice: {decision:?}");
     }
-    if profile.same_file == SameFile::UsedOnce {
+    if profile.choose.same_file == SameFile::UsedOnce {
         let real: Vec<PathBuf> = used().filter_map(|path| path.canonicalize().ok()).collect();
         let different: HashSet<&PathBuf> = real.iter().collect();
         assert_eq!(real.len(), different.len(), "the same file twice");
