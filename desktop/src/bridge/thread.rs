@@ -254,7 +254,11 @@ impl Bridge {
         let caller = current.caller.clone();
         let reports = self.reports.clone();
         tokio::spawn(async move {
-            let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: Some(since), instance: None };
+            let params = EventsSubscribeParams {
+                workspace_id: workspace_id.clone(),
+                since: Some(since),
+                instance: None,
+            };
             let answer =
                 caller.call::<<EventsSubscribe as Method>::Result>(EventsSubscribe::NAME, &params).await;
             let outcome = answer.map(|_| ()).map_err(ClientError::from);
